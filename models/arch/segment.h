@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Segment registers: descriptors, loads and the checks on accesses through them
+ * (SDM vol. 3A, chapters 3 and 5). */
+#ifndef PTSIM_ARCH_SEGMENT_H
+#define PTSIM_ARCH_SEGMENT_H
+
+#include "paging.h"
+
+/* What every arch function that touches memory works on. */
+struct arch_cpu {
+    struct arch_state *state;
+    const struct arch_limits *limits;
+    const struct mem_port *mem;
+};
+
+/* The hidden part that an 8-byte descriptor describes. BASE_HIGH is bits 63:32 of the base
+ * from a 16-byte system descriptor, else 0. */
+struct arch_seg arch_seg_decode(uint16_t selector, uint64_t descriptor, uint32_t base_high);
+
+/* MOV to SREG, POP SREG, LDS and the like, in every mode; not CS. */
+struct arch_fault arch_load_sreg(const struct arch_cpu *cpu, enum arch_sreg sreg,
+                                 uint16_t selector);
+/* LLDT and LTR. */
+struct arch_fault arch_load_ldtr(const struct arch_cpu *cpu, uint16_t selector);
+struct arch_fault arch_load_tr(const struct arch_cpu *cpu, uint16_t selector);
+
+/* The linear address of SIZE bytes at OFFSET in segment SREG, after the limit, type and
+ * canonical checks: #GP(0), or #SS(0) for SS. */
+struct arch_fault arch_seg_linear(const struct arch_state *state, const struct arch_limits *limits,
+                                  enum arch_sreg sreg, uint64_t offset, size_t size,
+                                  enum arch_access access, uint64_t *linear);
+
+/* Reads or writes SIZE (1 to 8) bytes at SREG:OFFSET at the current CPL. */
+struct arch_fault arch_read(const struct arch_cpu *cpu, enum arch_sreg sreg, uint64_t offset,
+                            size_t size, uint64_t *value);
+struct arch_fault arch_write(const struct arch_cpu *cpu, enum arch_sreg sreg, uint64_t offset,
+                             size_t size, uint64_t value);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* The architectural state of one logical processor, all of it in one struct.
+ *
+ * The one description: the engine loads and stores it, fault delivery, SMM and
+ * VMX read and write it. x87, SSE and later vector state are not here: they
+ * stay in the engine. */
+#ifndef PTSIM_ARCH_STATE_H
+#define PTSIM_ARCH_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../event.h"
+
+/* General registers in encoding order (SDM vol. 2, table 3-1). */
+enum arch_gpr {
+    ARCH_RAX, ARCH_RCX, ARCH_RDX, ARCH_RBX, ARCH_RSP, ARCH_RBP, ARCH_RSI, ARCH_RDI,
+    ARCH_R8, ARCH_R9, ARCH_R10, ARCH_R11, ARCH_R12, ARCH_R13, ARCH_R14, ARCH_R15,
+    ARCH_GPRS
+};
+
+/* Segment registers in encoding order. */
+enum arch_sreg { ARCH_ES, ARCH_CS, ARCH_SS, ARCH_DS, ARCH_FS, ARCH_GS, ARCH_SREGS };
+
+/* Access rights in the layout of the VMCS fields (SDM 24.4.1, table 24-2):
+ * 3:0 type, 4 S, 6:5 DPL, 7 P, 12 AVL, 13 L, 14 D/B, 15 G, 16 unusable. */
+enum {
+    ARCH_AR_TYPE = 0xf,
+    ARCH_AR_S = 1 << 4,
+    ARCH_AR_DPL_SHIFT = 5,
+    ARCH_AR_P = 1 << 7,
+    ARCH_AR_AVL = 1 << 12,
+    ARCH_AR_L = 1 << 13,
+    ARCH_AR_DB = 1 << 14,
+    ARCH_AR_G = 1 << 15,
+    ARCH_AR_UNUSABLE = 1 << 16,
+};
+
+/* A segment register with its hidden part. limit is in bytes, already scaled by G. */
+struct arch_seg {
+    uint16_t selector;
+    uint32_t ar;
+    uint32_t limit;
+    uint64_t base;
+};
+
+/* GDTR and IDTR. */
+struct arch_table {
+    uint64_t base;
+    uint16_t limit;
+};
+
+enum arch_activity {
+    ARCH_ACTIVE,
+    ARCH_HLT,
+    ARCH_SHUTDOWN,
+    ARCH_WAIT_FOR_SIPI,
+};
+
+struct arch_state {
+    uint64_t gpr[ARCH_GPRS];
+    uint64_t rip; /* an offset in CS, not a linear address */
+    uint64_t rflags;
+    struct arch_seg sreg[ARCH_SREGS];
+    struct arch_seg ldtr;
+    struct arch_seg tr;
+    struct arch_table gdtr;
+    struct arch_table idtr;
+    uint64_t cr0;
+    uint64_t cr2;
+    uint64_t cr3;
+    uint64_t cr4;
+    uint64_t cr8;
+    uint64_t pdpte[4]; /* the PDPTE registers of PAE paging (SDM 4.4.1) */
+    uint64_t dr[8];
+    uint64_t efer;
+    uint64_t star;
+    uint64_t lstar;
+    uint64_t cstar;
+    uint64_t fmask;
+    uint64_t kernel_gs_base;
+    uint64_t sysenter_cs;
+    uint64_t sysenter_esp;
+    uint64_t sysenter_eip;
+    uint64_t tsc_aux;
+    uint64_t pat;
+    uint64_t xcr0;
+    uint8_t cpl;
+    enum arch_activity activity;
+    bool blocking_by_sti;
+    bool blocking_by_mov_ss;
+    bool blocking_by_nmi;
+};
+
+enum {
+    RFLAGS_CF = 1 << 0,
+    RFLAGS_FIXED1 = 1 << 1,
+    RFLAGS_PF = 1 << 2,
+    RFLAGS_AF = 1 << 4,
+    RFLAGS_ZF = 1 << 6,
+    RFLAGS_SF = 1 << 7,
+    RFLAGS_TF = 1 << 8,
+    RFLAGS_IF = 1 << 9,
+    RFLAGS_DF = 1 << 10,
+    RFLAGS_OF = 1 << 11,
+    RFLAGS_IOPL = 3 << 12,
+    RFLAGS_NT = 1 << 14,
+    RFLAGS_RF = 1 << 16,
+    RFLAGS_VM = 1 << 17,
+    RFLAGS_AC = 1 << 18,
+    RFLAGS_VIF = 1 << 19,
+    RFLAGS_VIP = 1 << 20,
+    RFLAGS_ID = 1 << 21,
+};
+
+#define CR0_PE (UINT64_C(1) << 0)
+#define CR0_MP (UINT64_C(1) << 1)
+#define CR0_EM (UINT64_C(1) << 2)
+#define CR0_TS (UINT64_C(1) << 3)
+#define CR0_ET (UINT64_C(1) << 4)
+#define CR0_NE (UINT64_C(1) << 5)
+#define CR0_WP (UINT64_C(1) << 16)
+#define CR0_AM (UINT64_C(1) << 18)
+#define CR0_NW (UINT64_C(1) << 29)
+#define CR0_CD (UINT64_C(1) << 30)
+#define CR0_PG (UINT64_C(1) << 31)
+
+#define CR4_VME (UINT64_C(1) << 0)
+#define CR4_PVI (UINT64_C(1) << 1)
+#define CR4_TSD (UINT64_C(1) << 2)
+#define CR4_DE (UINT64_C(1) << 3)
+#define CR4_PSE (UINT64_C(1) << 4)
+#define CR4_PAE (UINT64_C(1) << 5)
+#define CR4_MCE (UINT64_C(1) << 6)
+#define CR4_PGE (UINT64_C(1) << 7)
+#define CR4_PCE (UINT64_C(1) << 8)
+#define CR4_OSFXSR (UINT64_C(1) << 9)
+#define CR4_OSXMMEXCPT (UINT64_C(1) << 10)
+#define CR4_UMIP (UINT64_C(1) << 11)
+#define CR4_LA57 (UINT64_C(1) << 12)
+#define CR4_VMXE (UINT64_C(1) << 13)
+#define CR4_SMXE (UINT64_C(1) << 14)
+#define CR4_FSGSBASE (UINT64_C(1) << 16)
+#define CR4_PCIDE (UINT64_C(1) << 17)
+#define CR4_OSXSAVE (UINT64_C(1) << 18)
+#define CR4_SMEP (UINT64_C(1) << 20)
+#define CR4_SMAP (UINT64_C(1) << 21)
+
+#define EFER_SCE (UINT64_C(1) << 0)
+#define EFER_LME (UINT64_C(1) << 8)
+#define EFER_LMA (UINT64_C(1) << 10)
+#define EFER_NXE (UINT64_C(1) << 11)
+
+/* The state that RESET leaves (SDM vol. 3A, table 10-1). */
+void arch_reset(struct arch_state *state);
+
+/* What tracing looks at, taken from STATE. */
+struct ev_context arch_context(const struct arch_state *state);
+
+static inline bool arch_real_mode(const struct arch_state *state)
+{
+    return !(state->cr0 & CR0_PE);
+}
+
+static inline bool arch_v86_mode(const struct arch_state *state)
+{
+    return (state->cr0 & CR0_PE) && (state->rflags & RFLAGS_VM);
+}
+
+static inline bool arch_long_mode(const struct arch_state *state)
+{
+    return state->efer & EFER_LMA;
+}
+
+static inline bool arch_64bit_mode(const struct arch_state *state)
+{
+    return arch_long_mode(state) && (state->sreg[ARCH_CS].ar & ARCH_AR_L);
+}
+
+/* The size of code in CS, in bits: 16, 32 or 64. */
+static inline unsigned arch_code_bits(const struct arch_state *state)
+{
+    if (arch_64bit_mode(state))
+        return 64;
+    return state->sreg[ARCH_CS].ar & ARCH_AR_DB ? 32 : 16;
+}
+
+/* The linear address of the instruction at offset RIP in CS. */
+static inline uint64_t arch_linear_ip(const struct arch_state *state, uint64_t rip)
+{
+    if (arch_64bit_mode(state))
+        return rip;
+    return (uint32_t)(state->sreg[ARCH_CS].base + rip);
+}
+
+#endif

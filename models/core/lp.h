@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* One logical processor: the models wired together. */
+#ifndef PTSIM_CORE_LP_H
+#define PTSIM_CORE_LP_H
+
+#include "../arch/segment.h"
+#include "../event.h"
+#include "../ports.h"
+#include "../pt/ipt.h"
+#include "../clock.h"
+#include "../profile.h"
+
+struct lp {
+    const struct cpu_profile *profile;
+    struct mem_port mem;
+    struct arch_limits limits;
+    struct arch_state arch;
+    struct clock clock;
+    struct ipt pt;
+};
+
+/* Power-on: every model in its cold-reset state. PROFILE must outlive LP. */
+void lp_init(struct lp *lp, const struct cpu_profile *profile, const struct mem_port *mem);
+
+/* Advances the clock by event->cycles and shows EVENT to every model. */
+void lp_event(struct lp *lp, const struct ptsim_event *event);
+
+/* The fast path: what lp_event() does for a COND_BRANCH with these fields. */
+static inline void lp_cond_branch(struct lp *lp, bool taken, uint64_t from_ip, uint64_t next_ip,
+                                  uint64_t to_ip, uint32_t insns, uint64_t cycles);
+
+/* RDMSR and WRMSR, all checks included: a fault is #GP(0) and has changed nothing.
+ * EVENT, for a write, describes the WRMSR (or what else wrote: the scenario's start): kind
+ * EV_WRMSR, from_ip, next_ip, to_ip, before, after, with insns and cycles up to and including
+ * it. lp_wrmsr() advances the clock and lets the models see it, so the caller raises no event
+ * of its own. */
+struct arch_fault lp_rdmsr(struct lp *lp, uint32_t index, uint64_t *value);
+struct arch_fault lp_wrmsr(struct lp *lp, uint32_t index, uint64_t value,
+                           const struct ptsim_event *event);
+
+/* CPUID: EAX, EBX, ECX, EDX in regs[0..3]. */
+void lp_cpuid(const struct lp *lp, uint32_t leaf, uint32_t subleaf, uint32_t regs[4]);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Intel PT packets as values: encode and decode (SDM 33.4.2).
+ *
+ * packets.def has one row a packet; the encoder, the decoder, the printer, `ptsim list packets`
+ * and the tests are made from it. */
+#ifndef PTSIM_PT_PACKET_H
+#define PTSIM_PT_PACKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../status.h"
+
+enum ipt_packet_type {
+#define PACKET(id, ...) IPT_##id,
+#include "packets.def"
+#undef PACKET
+    IPT_PACKET_TYPES
+};
+
+/* The longest packet: PSB. */
+#define IPT_PACKET_MAX 16
+
+/* IPBytes (table 33-18): how an IP is compressed. */
+enum ipt_ip_bytes {
+    IPT_IP_SUPPRESSED = 0,
+    IPT_IP_UPDATE_16 = 1,
+    IPT_IP_UPDATE_32 = 2,
+    IPT_IP_SEXT_48 = 3,
+    IPT_IP_UPDATE_48 = 4,
+    IPT_IP_FULL = 6,
+};
+
+/* TNT outcomes: COUNT of them, the oldest in bit count-1, the youngest in bit 0; 1 is taken.
+ * 1 to 6 in a short TNT, 1 to 47 in a long one. */
+struct ipt_tnt {
+    uint64_t bits;
+    uint8_t count;
+};
+
+/* TIP, TIP.PGE, TIP.PGD, FUP. ip is the payload's bytes as sent, not reconstructed:
+ * see last_ip.h. */
+struct ipt_ip {
+    enum ipt_ip_bytes ip_bytes;
+    uint64_t ip;
+};
+
+struct ipt_packet {
+    enum ipt_packet_type type;
+    uint8_t size; /* bytes in the stream; set by both directions */
+    union {
+        struct ipt_tnt tnt; /* TNT_8, TNT_64 */
+        struct ipt_ip ip;   /* TIP, TIP_PGE, TIP_PGD, FUP */
+        struct {
+            uint64_t cr3; /* bits 51:5, in place */
+            bool nr;
+        } pip;
+        struct {
+            bool cs_l; /* CS.L & LMA */
+            bool cs_d;
+            bool rflags_if;
+        } mode_exec;
+        struct {
+            bool in_tx;
+            bool abort;
+        } mode_tsx;
+        struct {
+            uint8_t ratio;
+        } cbr;
+        struct {
+            uint64_t tsc; /* 55:0 */
+        } tsc;
+        struct {
+            uint8_t ctc;
+        } mtc;
+        struct {
+            uint16_t ctc;
+            uint16_t fc; /* 8:0 */
+        } tma;
+        struct {
+            uint64_t cycles;
+        } cyc;
+        struct {
+            uint64_t base; /* bits 51:12, in place */
+        } vmcs;
+        struct {
+            uint64_t payload;
+        } mnt;
+        struct {
+            uint8_t bytes; /* 4 or 8 */
+            bool ip;
+            uint64_t payload;
+        } ptw;
+        struct {
+            bool ip;
+        } exstop; /* and BEP */
+        struct {
+            uint32_t hints;
+            uint32_t extensions;
+        } mwait;
+        struct {
+            bool hw;
+            uint8_t state;     /* resolved thread C-state, 0 based */
+            uint8_t sub_state;
+        } pwre;
+        struct {
+            uint8_t last;    /* last core C-state */
+            uint8_t deepest; /* deepest core C-state */
+            uint8_t wake;    /* wake reason, bits 3:0 */
+        } pwrx;
+        struct {
+            bool sz; /* BIP payloads are 4 bytes, else 8 */
+            uint8_t block_type;
+        } bbp;
+        struct {
+            uint8_t id;
+            uint64_t payload;
+            uint8_t bytes; /* 4 or 8: the SZ of the open block */
+        } bip;
+        struct {
+            uint8_t type;
+            bool ip;
+            uint8_t vector;
+        } cfe;
+        struct {
+            uint8_t type;
+            uint64_t payload;
+        } evd;
+    };
+};
+
+/* The canonical names, as in the manual without spaces: "TIP.PGD". Never NULL. */
+const char *ipt_packet_name(enum ipt_packet_type type);
+
+/* Encodes PACKET into OUT, which has ROOM bytes, and sets packet->size.
+ * PTSIM_NO_SPACE, PTSIM_INVALID (a field out of range): nothing is written. */
+enum ptsim_status ipt_encode(struct ipt_packet *packet, uint8_t *out, size_t room);
+
+/* What decoding has to know from packets before. Zeroed at the start and at each PSB by the
+ * decoder itself. */
+struct ipt_decode_state {
+    uint8_t bip_bytes; /* 0: no block open */
+};
+
+/* Decodes the packet at BUF. PTSIM_END when SIZE is 0, PTSIM_TRUNCATED when the bytes there are
+ * a packet's beginning, PTSIM_BAD_PACKET; never reads past SIZE. */
+enum ptsim_status ipt_decode(struct ipt_decode_state *state, const uint8_t *buf, size_t size,
+                             struct ipt_packet *packet);
+
+/* The offset of the next PSB at or after BUF + FROM: PTSIM_OK or PTSIM_NO_SYNC. */
+enum ptsim_status ipt_sync(const uint8_t *buf, size_t size, size_t from, size_t *offset);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The machine: memory, one logical processor and the engine that runs its code; it turns what
+ * runs into events. */
+#ifndef PTSIM_SIM_MACHINE_H
+#define PTSIM_SIM_MACHINE_H
+
+#include "../models/arch/interrupt.h"
+#include "../models/core/lp.h"
+#include "engine.h"
+#include "memory.h"
+
+struct machine;
+
+/* Watchers, each called when it is set. They see, they change nothing. */
+struct machine_watch {
+    void *ctx;
+    /* Every event, after the models have seen it. N is the number of instructions retired up to
+     * and including it. */
+    void (*event)(void *ctx, uint64_t n, const struct ptsim_event *event);
+    /* PacketEn changed: instructions from number N on (0 based, in truth order) are traced, or
+     * are not. A WRMSR that clears TraceEn is not among the traced. */
+    void (*packet_en)(void *ctx, uint64_t n, bool packet_en);
+    /* N instructions were executed, at these linear addresses, in order. */
+    void (*truth)(void *ctx, const uint64_t *ip, size_t n);
+};
+
+enum machine_end {
+    MACHINE_STOPPED,    /* machine_stop_at() or machine_stop() */
+    MACHINE_HALTED,     /* HLT with nothing to wake it */
+    MACHINE_SHUTDOWN,   /* triple fault */
+    MACHINE_LIMIT,      /* the instruction limit */
+    MACHINE_ERROR,      /* not modelled, or Unicorn failed: machine_error() has a line */
+};
+
+struct machine *machine_new(const struct cpu_profile *profile, uint64_t memory_size);
+void machine_free(struct machine *machine);
+
+struct lp *machine_lp(struct machine *machine);
+struct memory *machine_memory(struct machine *machine);
+void machine_watch(struct machine *machine, const struct machine_watch *watch);
+
+/* A call when the instruction at LINEAR is about to execute for the NTH time from now (1 based);
+ * FN may raise things with machine_inject(), stop, or change the state. */
+typedef void machine_at_fn(void *ctx, struct machine *machine);
+enum ptsim_status machine_at(struct machine *machine, uint64_t linear, uint64_t nth,
+                             machine_at_fn *fn, void *ctx);
+/* The same after N more instructions have retired, exactly. */
+enum ptsim_status machine_after(struct machine *machine, uint64_t n, machine_at_fn *fn, void *ctx);
+/* Replaces what SYSCALL (and SYSENTER) do: the Linux user layer. FN is called with the machine's
+ * state at the instruction, RIP already after it. */
+void machine_on_syscall(struct machine *machine, machine_at_fn *fn, void *ctx);
+
+/* An interruption pending for the next boundary that allows it. */
+void machine_inject(struct machine *machine, const struct arch_interruption *what);
+/* The next instruction takes CYCLES more core clocks than the cost table says. */
+void machine_stall(struct machine *machine, uint64_t cycles);
+
+void machine_stop(struct machine *machine);
+/* Runs until something ends it; may be called again after MACHINE_STOPPED and MACHINE_LIMIT. */
+enum machine_end machine_run(struct machine *machine, uint64_t max_instructions);
+/* One line on why the last run ended in MACHINE_ERROR. */
+const char *machine_error(const struct machine *machine);
+uint64_t machine_instructions(const struct machine *machine);
+
+/* Clears TraceEn as a WRMSR at the current instruction would: the way every run ends. */
+void machine_trace_end(struct machine *machine);
+
+#endif
