@@ -60,10 +60,18 @@ struct engine_exit engine_run(struct engine *engine);
 /* Ends the run before the next instruction; from a block hook or an intercept. */
 void engine_stop(struct engine *engine);
 
-/* Every run stops before the instruction at LINEAR executes, until the next code_changed or
- * engine_forget(). Works for code already translated; inside a block hook the caller then
- * calls engine_stop() and runs again. */
-enum ptsim_status engine_intercept(struct engine *engine, uint64_t linear, uint32_t size);
+/* Every run stops before the instruction at LINEAR executes, until engine_forget(). True: it is
+ * new, and what was translated of that instruction was dropped, so that a block hook that gets
+ * true calls engine_stop() and the next run enters its block again through the hook. False: it
+ * was intercepted already and nothing is to do. Out of memory shows in the next run, as
+ * ENGINE_ERROR. */
+bool engine_intercept(struct engine *engine, uint64_t linear);
+void engine_forget(struct engine *engine, uint64_t linear);
+
+/* Executes exactly the one instruction at the loaded state's RIP, intercepted or not, with the
+ * block hook called or not: ENGINE_STOPPED when it is done. One iteration of a repeated string
+ * instruction counts as one. Not for PUSHF, which would push RFLAGS.TF as set. */
+struct engine_exit engine_step(struct engine *engine);
 
 /* Forgets all translations of addresses: after CR3, CR0.PG, CR4 or page tables changed. */
 void engine_flush_tlb(struct engine *engine);
