@@ -10,12 +10,16 @@
 
 struct clock {
     const struct cpu_profile *profile;
-    uint64_t core; /* core clocks since reset */
+    uint64_t core; /* core clocks since reset; below 2^56, which is years */
+    uint64_t
+        tsc_offset; /* added to the TSC: what a write of IA32_TSC left; ART has no part in it */
 };
 
 void clock_init(struct clock *clock, const struct cpu_profile *profile);
-/* TSC and ART at core clock CORE, which is not before the last change of ratio. */
+/* TSC and ART at core clock CORE. */
 uint64_t clock_tsc_at(const struct clock *clock, uint64_t core);
 uint64_t clock_art_at(const struct clock *clock, uint64_t core);
+/* Makes the TSC VALUE at the present core clock. */
+void clock_set_tsc(struct clock *clock, uint64_t value);
 
 #endif
