@@ -39,16 +39,17 @@ struct lp *machine_lp(struct machine *machine);
 struct memory *machine_memory(struct machine *machine);
 void machine_watch(struct machine *machine, const struct machine_watch *watch);
 
-/* A call when the instruction at LINEAR is about to execute for the NTH time from now (1 based);
- * FN may raise things with machine_inject(), stop, or change the state. */
+/* A call when the instruction at LINEAR is about to execute for the NTH time from now (1 based), also
+ * where a far transfer or a delivery just arrived there; FN may raise things with machine_inject(),
+ * stop, change the state (the run goes on from what it leaves), or ask for the next time. */
 typedef void machine_at_fn(void *ctx, struct machine *machine);
 enum ptsim_status machine_at(struct machine *machine, uint64_t linear, uint64_t nth,
                              machine_at_fn *fn, void *ctx);
 /* The same after N more instructions have retired, exactly. */
 enum ptsim_status machine_after(struct machine *machine, uint64_t n, machine_at_fn *fn, void *ctx);
-/* Replaces what SYSCALL (and SYSENTER) do: the Linux user layer. FN is called with the machine's
- * state at the instruction, RIP already after it. */
-void machine_on_syscall(struct machine *machine, machine_at_fn *fn, void *ctx);
+/* What machine_at() reaches at IA32_LSTAR and at the IDT's handlers makes a Linux kernel of FN: the
+ * far transfers themselves are the architecture's. After FN changed page tables it says so here. */
+void machine_flush_tlb(struct machine *machine);
 
 /* An interruption pending for the next boundary that allows it. */
 void machine_inject(struct machine *machine, const struct arch_interruption *what);
