@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int cmd_error(int status, const char *format, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    fputs("ptsim: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return status;
+}
+
+int cmd_bad_option(const char *name)
+{
+    return cmd_error(CMD_USAGE, "see 'ptsim %s --help'", name);
+}
