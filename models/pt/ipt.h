@@ -5,9 +5,9 @@
 #define PTSIM_PT_IPT_H
 
 #include "../clock.h"
-#include "../profile.h"
 #include "../event.h"
 #include "../ports.h"
+#include "../profile.h"
 
 #define IPT_RANGES_MAX 4
 
@@ -21,7 +21,7 @@ struct ipt {
     const struct cpu_profile *profile;
     const struct clock *clock;
     struct mem_port mem;
-    struct ipt_tap tap;   /* store may be NULL */
+    struct ipt_tap tap;    /* store may be NULL */
     struct ipt_tap fabric; /* where FabricEn sends the bytes; phys is then a running offset */
 
     /* The MSRs, as RDMSR gives them once everything is flushed. */
@@ -43,6 +43,10 @@ void ipt_warm_reset(struct ipt *ipt);
 
 /* Shows EVENT to the generator; the clock has already been advanced to it. */
 void ipt_event(struct ipt *ipt, const struct ptsim_event *event);
+
+/* Writes out every byte that is still buffered inside the processor, so that the status and output
+ * MSRs are those of everything generated so far (33.3.3). No packet comes of it. */
+void ipt_flush(struct ipt *ipt);
 
 /* The write of IA32_RTIT_CTL, after its checks: all that TraceEn 0->1 and 1->0 does (33.2.8.3).
  * EVENT as for lp_wrmsr(). */
