@@ -8,14 +8,12 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const struct cpu_profile profiles[] = {
-#define PROFILE(id, text)                                                                          \
-    {                                                                                              \
-        .name = #id, .title = text,
+/* clang-format off */
+#define PROFILE(id, text) { .name = #id, .title = text,
 #define FIELD(type, name, value, meaning) .name = value,
-#define SET(name, value, source)          .name = value,
-#define END                                                                                        \
-    }                                                                                              \
-    ,
+#define SET(name, value, source) .name = value,
+#define END },
+/* clang-format on */
 #include "profiles.def"
 #undef PROFILE
 #undef FIELD
