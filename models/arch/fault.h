@@ -10,9 +10,25 @@
 
 /* Vectors (SDM vol. 3A, table 6-1). */
 enum arch_vector {
-    ARCH_DE = 0, ARCH_DB = 1, ARCH_NMI = 2, ARCH_BP = 3, ARCH_OF = 4, ARCH_BR = 5, ARCH_UD = 6,
-    ARCH_NM = 7, ARCH_DF = 8, ARCH_TS = 10, ARCH_NP = 11, ARCH_SS_FAULT = 12, ARCH_GP = 13,
-    ARCH_PF = 14, ARCH_MF = 16, ARCH_AC = 17, ARCH_MC = 18, ARCH_XM = 19, ARCH_VE = 20,
+    ARCH_DE = 0,
+    ARCH_DB = 1,
+    ARCH_NMI = 2,
+    ARCH_BP = 3,
+    ARCH_OF = 4,
+    ARCH_BR = 5,
+    ARCH_UD = 6,
+    ARCH_NM = 7,
+    ARCH_DF = 8,
+    ARCH_TS = 10,
+    ARCH_NP = 11,
+    ARCH_SS_FAULT = 12,
+    ARCH_GP = 13,
+    ARCH_PF = 14,
+    ARCH_MF = 16,
+    ARCH_AC = 17,
+    ARCH_MC = 18,
+    ARCH_XM = 19,
+    ARCH_VE = 20,
     ARCH_CP = 21,
 };
 
@@ -46,5 +62,13 @@ static inline struct arch_fault arch_page_fault(uint64_t address, uint32_t error
         .raised = true, .vector = ARCH_PF, .has_error = true, .error = error, .address = address
     };
 }
+
+/* Hands the fault of EXPR, if it raised one, on to the caller. */
+#define ARCH_TRY(expr)                                                                             \
+    do {                                                                                           \
+        struct arch_fault arch_try_ = (expr);                                                      \
+        if (arch_try_.raised)                                                                      \
+            return arch_try_;                                                                      \
+    } while (0)
 
 #endif

@@ -32,8 +32,8 @@ struct arch_interruption arch_fault_interruption(struct arch_state *state,
 
 enum arch_delivery {
     ARCH_DELIVERED,
-    ARCH_DELIVERY_FAULT,  /* FAULT is set; STATE is as it was before. The caller combines it
-                             with arch_combine_faults() and delivers what that gives. */
+    ARCH_DELIVERY_FAULT, /* FAULT is set; STATE is as it was before. The caller combines it
+                            with arch_combine_faults() and delivers what that gives. */
 };
 
 /* Delivers WHAT once. On ARCH_DELIVERED state->rip is the handler's first instruction. */

@@ -6,16 +6,12 @@
 
 #include "paging.h"
 
-/* What every arch function that touches memory works on. */
-struct arch_cpu {
-    struct arch_state *state;
-    const struct arch_limits *limits;
-    const struct mem_port *mem;
-};
-
 /* The hidden part that an 8-byte descriptor describes. BASE_HIGH is bits 63:32 of the base
  * from a 16-byte system descriptor, else 0. */
 struct arch_seg arch_seg_decode(uint16_t selector, uint64_t descriptor, uint32_t base_high);
+
+/* The descriptor that decodes to SEG: arch_seg_decode() undone. */
+uint64_t arch_seg_encode(const struct arch_seg *seg);
 
 /* MOV to SREG, POP SREG, LDS and the like, in every mode; not CS. */
 struct arch_fault arch_load_sreg(const struct arch_cpu *cpu, enum arch_sreg sreg,

@@ -14,13 +14,35 @@
 
 /* General registers in encoding order (SDM vol. 2, table 3-1). */
 enum arch_gpr {
-    ARCH_RAX, ARCH_RCX, ARCH_RDX, ARCH_RBX, ARCH_RSP, ARCH_RBP, ARCH_RSI, ARCH_RDI,
-    ARCH_R8, ARCH_R9, ARCH_R10, ARCH_R11, ARCH_R12, ARCH_R13, ARCH_R14, ARCH_R15,
+    ARCH_RAX,
+    ARCH_RCX,
+    ARCH_RDX,
+    ARCH_RBX,
+    ARCH_RSP,
+    ARCH_RBP,
+    ARCH_RSI,
+    ARCH_RDI,
+    ARCH_R8,
+    ARCH_R9,
+    ARCH_R10,
+    ARCH_R11,
+    ARCH_R12,
+    ARCH_R13,
+    ARCH_R14,
+    ARCH_R15,
     ARCH_GPRS
 };
 
 /* Segment registers in encoding order. */
-enum arch_sreg { ARCH_ES, ARCH_CS, ARCH_SS, ARCH_DS, ARCH_FS, ARCH_GS, ARCH_SREGS };
+enum arch_sreg {
+    ARCH_ES,
+    ARCH_CS,
+    ARCH_SS,
+    ARCH_DS,
+    ARCH_FS,
+    ARCH_GS,
+    ARCH_SREGS
+};
 
 /* Access rights in the layout of the VMCS fields (SDM 24.4.1, table 24-2):
  * 3:0 type, 4 S, 6:5 DPL, 7 P, 12 AVL, 13 L, 14 D/B, 15 G, 16 unusable. */
@@ -35,6 +57,54 @@ enum {
     ARCH_AR_G = 1 << 15,
     ARCH_AR_UNUSABLE = 1 << 16,
 };
+
+/* Types of code and data segments, S = 1 (SDM vol. 3A, table 3-1): bits of the type field. */
+enum {
+    ARCH_TYPE_ACCESSED = 1 << 0,
+    ARCH_TYPE_WRITABLE = 1 << 1, /* data */
+    ARCH_TYPE_READABLE = 1 << 1, /* code */
+    ARCH_TYPE_DOWN = 1 << 2,     /* data: expand-down */
+    ARCH_TYPE_CONFORMING = 1 << 2,
+    ARCH_TYPE_CODE = 1 << 3,
+};
+
+/* Types of system segments and gates, S = 0 (SDM vol. 3A, table 3-2). In IA-32e mode only
+ * those of LDT, TSS32, busy TSS32 and the 32-bit gates exist, and mean their 64-bit forms. */
+enum {
+    ARCH_TYPE_TSS16 = 1,
+    ARCH_TYPE_LDT = 2,
+    ARCH_TYPE_TSS16_BUSY = 3,
+    ARCH_TYPE_CALL_GATE16 = 4,
+    ARCH_TYPE_TASK_GATE = 5,
+    ARCH_TYPE_INT_GATE16 = 6,
+    ARCH_TYPE_TRAP_GATE16 = 7,
+    ARCH_TYPE_TSS32 = 9,
+    ARCH_TYPE_TSS32_BUSY = 11,
+    ARCH_TYPE_CALL_GATE32 = 12,
+    ARCH_TYPE_INT_GATE32 = 14,
+    ARCH_TYPE_TRAP_GATE32 = 15,
+    ARCH_TYPE_BUSY = 2, /* the bit that makes a TSS busy */
+};
+
+static inline unsigned arch_ar_type(uint32_t ar)
+{
+    return ar & ARCH_AR_TYPE;
+}
+
+static inline unsigned arch_ar_dpl(uint32_t ar)
+{
+    return ar >> ARCH_AR_DPL_SHIFT & 3;
+}
+
+static inline bool arch_ar_is_code(uint32_t ar)
+{
+    return (ar & ARCH_AR_S) && (ar & ARCH_TYPE_CODE);
+}
+
+static inline bool arch_ar_is_writable_data(uint32_t ar)
+{
+    return (ar & ARCH_AR_S) && !(ar & ARCH_TYPE_CODE) && (ar & ARCH_TYPE_WRITABLE);
+}
 
 /* A segment register with its hidden part. limit is in bytes, already scaled by G. */
 struct arch_seg {
@@ -125,34 +195,62 @@ enum {
 #define CR0_CD (UINT64_C(1) << 30)
 #define CR0_PG (UINT64_C(1) << 31)
 
-#define CR4_VME (UINT64_C(1) << 0)
-#define CR4_PVI (UINT64_C(1) << 1)
-#define CR4_TSD (UINT64_C(1) << 2)
-#define CR4_DE (UINT64_C(1) << 3)
-#define CR4_PSE (UINT64_C(1) << 4)
-#define CR4_PAE (UINT64_C(1) << 5)
-#define CR4_MCE (UINT64_C(1) << 6)
-#define CR4_PGE (UINT64_C(1) << 7)
-#define CR4_PCE (UINT64_C(1) << 8)
-#define CR4_OSFXSR (UINT64_C(1) << 9)
+#define CR4_VME        (UINT64_C(1) << 0)
+#define CR4_PVI        (UINT64_C(1) << 1)
+#define CR4_TSD        (UINT64_C(1) << 2)
+#define CR4_DE         (UINT64_C(1) << 3)
+#define CR4_PSE        (UINT64_C(1) << 4)
+#define CR4_PAE        (UINT64_C(1) << 5)
+#define CR4_MCE        (UINT64_C(1) << 6)
+#define CR4_PGE        (UINT64_C(1) << 7)
+#define CR4_PCE        (UINT64_C(1) << 8)
+#define CR4_OSFXSR     (UINT64_C(1) << 9)
 #define CR4_OSXMMEXCPT (UINT64_C(1) << 10)
-#define CR4_UMIP (UINT64_C(1) << 11)
-#define CR4_LA57 (UINT64_C(1) << 12)
-#define CR4_VMXE (UINT64_C(1) << 13)
-#define CR4_SMXE (UINT64_C(1) << 14)
-#define CR4_FSGSBASE (UINT64_C(1) << 16)
-#define CR4_PCIDE (UINT64_C(1) << 17)
-#define CR4_OSXSAVE (UINT64_C(1) << 18)
-#define CR4_SMEP (UINT64_C(1) << 20)
-#define CR4_SMAP (UINT64_C(1) << 21)
+#define CR4_UMIP       (UINT64_C(1) << 11)
+#define CR4_LA57       (UINT64_C(1) << 12)
+#define CR4_VMXE       (UINT64_C(1) << 13)
+#define CR4_SMXE       (UINT64_C(1) << 14)
+#define CR4_FSGSBASE   (UINT64_C(1) << 16)
+#define CR4_PCIDE      (UINT64_C(1) << 17)
+#define CR4_OSXSAVE    (UINT64_C(1) << 18)
+#define CR4_SMEP       (UINT64_C(1) << 20)
+#define CR4_SMAP       (UINT64_C(1) << 21)
 
 #define EFER_SCE (UINT64_C(1) << 0)
 #define EFER_LME (UINT64_C(1) << 8)
 #define EFER_LMA (UINT64_C(1) << 10)
 #define EFER_NXE (UINT64_C(1) << 11)
 
-/* The state that RESET leaves (SDM vol. 3A, table 10-1). */
+#define DR6_BD (UINT64_C(1) << 13)
+#define DR6_BS (UINT64_C(1) << 14)
+#define DR6_BT (UINT64_C(1) << 15)
+#define DR7_GD (UINT64_C(1) << 13)
+
+/* The state that RESET leaves (SDM vol. 3A, table 10-1). EDX, which then has the processor's
+ * signature, is the caller's to set. */
 void arch_reset(struct arch_state *state);
+
+enum arch_mode {
+    ARCH_MODE_REAL,
+    ARCH_MODE_V86,
+    ARCH_MODE_PROT16,
+    ARCH_MODE_PROT32,
+    ARCH_MODE_COMPAT, /* 32-bit code in IA-32e mode */
+    ARCH_MODE_LONG64,
+    ARCH_MODES
+};
+
+/* A state from which code can run in MODE at privilege level CPL, as software that set the
+ * processor up would have left it after reset: flat segments (in real and virtual-8086 mode: base
+ * 0, limit FFFFH), interrupts masked, RIP and RSP 0. CPL counts only in protected and IA-32e mode.
+ * Paging is on in IA-32e mode alone (4-level, NX), and off elsewhere. Left to the caller: CR3,
+ * GDTR, IDTR, LDTR, TR, RIP, RSP. Selectors, where there are any, are ARCH_FLAT_CODE(cpl) in CS and
+ * ARCH_FLAT_DATA(cpl) in the others; arch_seg_encode() of the registers gives the descriptors for a
+ * GDT that agrees. */
+void arch_setup(struct arch_state *state, enum arch_mode mode, uint8_t cpl);
+
+#define ARCH_FLAT_CODE(cpl) ((uint16_t)(0x08 + 0x10 * (cpl) + (cpl)))
+#define ARCH_FLAT_DATA(cpl) ((uint16_t)(0x10 + 0x10 * (cpl) + (cpl)))
 
 /* What tracing looks at, taken from STATE. */
 struct ev_context arch_context(const struct arch_state *state);
@@ -167,6 +265,7 @@ static inline bool arch_v86_mode(const struct arch_state *state)
     return (state->cr0 & CR0_PE) && (state->rflags & RFLAGS_VM);
 }
 
+/* IA-32e mode: 64-bit or compatibility mode. */
 static inline bool arch_long_mode(const struct arch_state *state)
 {
     return state->efer & EFER_LMA;
@@ -183,6 +282,12 @@ static inline unsigned arch_code_bits(const struct arch_state *state)
     if (arch_64bit_mode(state))
         return 64;
     return state->sreg[ARCH_CS].ar & ARCH_AR_DB ? 32 : 16;
+}
+
+/* The width of canonical addresses in the paging mode in use: 57 with 5-level paging, else 48. */
+static inline unsigned arch_linear_bits(const struct arch_state *state)
+{
+    return state->cr4 & CR4_LA57 ? 57 : 48;
 }
 
 /* The linear address of the instruction at offset RIP in CS. */
