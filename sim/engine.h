@@ -11,6 +11,7 @@
 #define PTSIM_SIM_ENGINE_H
 
 #include "../models/arch/paging.h"
+#include "../models/status.h"
 #include "memory.h"
 
 struct engine;
@@ -32,11 +33,11 @@ struct engine_ops {
 };
 
 enum engine_exit_kind {
-    ENGINE_STOPPED,   /* engine_stop(), or an intercept: RIP is the instruction, not executed */
-    ENGINE_FAULT,     /* fault: RIP is the instruction; it has done nothing */
-    ENGINE_TRAP,      /* fault.vector is a trap's: RIP is the next instruction */
-    ENGINE_INVALID,   /* an opcode Unicorn does not know; RIP is the instruction */
-    ENGINE_ERROR,     /* Unicorn itself failed: error has its text */
+    ENGINE_STOPPED, /* engine_stop(), or an intercept: RIP is the instruction, not executed */
+    ENGINE_FAULT,   /* fault: RIP is the instruction; it has done nothing */
+    ENGINE_TRAP,    /* fault.vector is a trap's: RIP is the next instruction */
+    ENGINE_INVALID, /* an opcode Unicorn does not know; RIP is the instruction */
+    ENGINE_ERROR,   /* Unicorn itself failed: error has its text */
 };
 
 struct engine_exit {
