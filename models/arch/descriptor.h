@@ -66,6 +66,14 @@ struct arch_fault arch_descriptor_set(const struct arch_cpu *cpu, struct arch_de
 struct arch_fault arch_descriptor_clear(const struct arch_cpu *cpu, struct arch_descriptor *desc,
                                         unsigned type_bits);
 
+/* Marks the code or data segment DESC accessed, in memory. Whoever loads it does so last, when
+ * nothing else can fault. */
+static inline struct arch_fault arch_mark_accessed(const struct arch_cpu *cpu,
+                                                   struct arch_descriptor *desc)
+{
+    return arch_descriptor_set(cpu, desc, ARCH_TYPE_ACCESSED);
+}
+
 /* The checks on loading SS (SDM vol. 2, MOV) for code that will run at CPL: VECTOR, or #SS where
  * the segment is not present. */
 struct arch_fault arch_check_stack_segment(const struct arch_descriptor *desc, unsigned cpl,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The far transfers that instructions make (SDM vol. 2, each instruction's
  * page; vol. 3A, 5.8 and 7.3). state->rip is the instruction itself on entry; on success it is
- * the target. A fault leaves STATE as it was. OPSIZE is the operand size in bytes: 2, 4 or 8;
- * NEXT_RIP the offset of the instruction that follows. */
+ * the target. A fault leaves STATE as it was, unless fault.new_task says otherwise. OPSIZE is the
+ * operand size in bytes: 2, 4 or 8; NEXT_RIP the offset of the instruction that follows. */
 #ifndef PTSIM_ARCH_FAR_H
 #define PTSIM_ARCH_FAR_H
 
@@ -17,7 +17,7 @@ struct arch_fault arch_far_call(const struct arch_cpu *cpu, uint16_t selector, u
 /* RETF; RELEASE is the imm16 of CA, 0 for CB. */
 struct arch_fault arch_far_ret(const struct arch_cpu *cpu, unsigned opsize, unsigned release);
 /* IRET, IRETD, IRETQ, to the same or an outer privilege level, to and in virtual-8086 mode,
- * from a nested task. Unblocks NMIs. */
+ * from a nested task. Unblocks NMIs, even where it faults. */
 struct arch_fault arch_iret(const struct arch_cpu *cpu, unsigned opsize, uint64_t next_rip);
 
 struct arch_fault arch_syscall(const struct arch_cpu *cpu, uint64_t next_rip);

@@ -34,6 +34,8 @@ enum arch_vector {
 
 struct arch_fault {
     bool raised;
+    bool new_task; /* raised by a task switch after it had left the old task: the state has
+                      changed, and RIP is where the new task begins */
     uint8_t vector;
     bool has_error;
     uint32_t error;

@@ -22,6 +22,7 @@ struct arch_interruption {
     uint8_t vector;
     bool has_error;
     uint32_t error;
+    bool in_repeat;      /* it arrives between two iterations of a repeated string instruction */
     uint64_t return_rip; /* what is pushed: the instruction itself for a fault, the next one
                             for everything else */
 };
@@ -32,11 +33,15 @@ struct arch_interruption arch_fault_interruption(struct arch_state *state,
 
 enum arch_delivery {
     ARCH_DELIVERED,
-    ARCH_DELIVERY_FAULT, /* FAULT is set; STATE is as it was before. The caller combines it
-                            with arch_combine_faults() and delivers what that gives. */
+    ARCH_DELIVERY_FAULT, /* FAULT is set; STATE is as it was before, but for CR2, which a page
+                            fault sets even where a double fault comes of it, and for what
+                            FAULT->new_task says. The caller combines it with
+                            arch_combine_faults() and delivers what that gives. */
 };
 
-/* Delivers WHAT once. On ARCH_DELIVERED state->rip is the handler's first instruction. */
+/* Delivers WHAT once. On ARCH_DELIVERED state->rip is the handler's first instruction, the
+ * processor is active, blocking by STI and MOV SS has ended, and after an NMI that by NMI has
+ * begun. What DR6 reports of a #DB is the caller's to set before. */
 enum arch_delivery arch_deliver(const struct arch_cpu *cpu, const struct arch_interruption *what,
                                 struct arch_fault *fault);
 

@@ -87,7 +87,7 @@ struct arch_fault arch_load_sreg(const struct arch_cpu *cpu, enum arch_sreg sreg
         ARCH_TRY(arch_check_stack_segment(&desc, state->cpl, ARCH_GP, 0));
     else
         ARCH_TRY(arch_check_data_segment(&desc, state->cpl, ARCH_GP, 0));
-    ARCH_TRY(arch_descriptor_set(cpu, &desc, ARCH_TYPE_ACCESSED));
+    ARCH_TRY(arch_mark_accessed(cpu, &desc));
     state->sreg[sreg] = desc.seg;
     return ARCH_NO_FAULT;
 }
