@@ -2,7 +2,8 @@
 /* Intel PT packets as values: encode and decode (SDM 33.4.2).
  *
  * packets.def has one row a packet; the encoder, the decoder, the printer, `ptsim list packets`
- * and the tests are made from it. */
+ * and the tests are made from it. encode.h has inline encoders of the packets that are most of
+ * a trace. */
 #ifndef PTSIM_PT_PACKET_H
 #define PTSIM_PT_PACKET_H
 
@@ -14,13 +15,42 @@
 
 enum ipt_packet_type {
 #define PACKET(id, ...) IPT_##id,
+#define FIELD(...)
+#define ZERO(...)
+#define END(id)
 #include "packets.def"
 #undef PACKET
+#undef FIELD
+#undef ZERO
+#undef END
     IPT_PACKET_TYPES
+};
+
+/* The opcode byte of each packet: IPT_TIP_OPCODE. */
+enum ipt_opcode {
+#define PACKET(id, name, dump, space, opcode, ...) IPT_##id##_OPCODE = (opcode),
+#define FIELD(...)
+#define ZERO(...)
+#define END(id)
+#include "packets.def"
+#undef PACKET
+#undef FIELD
+#undef ZERO
+#undef END
+};
+
+/* The first bytes of the packets whose opcode byte is not the first. */
+enum ipt_opcode_space {
+    IPT_OPCODE_EXT = 0x02,
+    IPT_OPCODE_EXT2 = 0xc3, /* after IPT_OPCODE_EXT */
+    IPT_OPCODE_MODE = 0x99,
 };
 
 /* The longest packet: PSB. */
 #define IPT_PACKET_MAX 16
+/* The most outcomes in a TNT packet. */
+#define IPT_TNT_8_MAX  6
+#define IPT_TNT_64_MAX 47
 
 /* IPBytes (table 33-18): how an IP is compressed. */
 enum ipt_ip_bytes {
@@ -31,6 +61,25 @@ enum ipt_ip_bytes {
     IPT_IP_UPDATE_48 = 4,
     IPT_IP_FULL = 6,
 };
+
+/* Bytes of payload that IP_BYTES sends; 0 for the reserved values too. */
+static inline unsigned ipt_ip_size(enum ipt_ip_bytes ip_bytes)
+{
+    static const uint8_t size[8] = {
+        [IPT_IP_UPDATE_16] = 2, [IPT_IP_UPDATE_32] = 4, [IPT_IP_SEXT_48] = 6,
+        [IPT_IP_UPDATE_48] = 6, [IPT_IP_FULL] = 8,
+    };
+
+    return size[ip_bytes & 7];
+}
+
+/* The bits of an IP that IP_BYTES sends. */
+static inline uint64_t ipt_ip_mask(enum ipt_ip_bytes ip_bytes)
+{
+    unsigned size = ipt_ip_size(ip_bytes);
+
+    return size ? ~UINT64_C(0) >> (64 - 8 * size) : 0;
+}
 
 /* TNT outcomes: COUNT of them, the oldest in bit count-1, the youngest in bit 0; 1 is taken.
  * 1 to 6 in a short TNT, 1 to 47 in a long one. */
@@ -94,14 +143,14 @@ struct ipt_packet {
         } ptw;
         struct {
             bool ip;
-        } exstop; /* and BEP */
+        } exstop;
         struct {
             uint32_t hints;
             uint32_t extensions;
         } mwait;
         struct {
             bool hw;
-            uint8_t state;     /* resolved thread C-state, 0 based */
+            uint8_t state; /* resolved thread C-state, 0 based */
             uint8_t sub_state;
         } pwre;
         struct {
@@ -118,6 +167,9 @@ struct ipt_packet {
             uint64_t payload;
             uint8_t bytes; /* 4 or 8: the SZ of the open block */
         } bip;
+        struct {
+            bool ip;
+        } bep;
         struct {
             uint8_t type;
             bool ip;
