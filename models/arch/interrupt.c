@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "interrupt.h"
 
+#include "flags.h"
 #include "task.h"
 #include "transfer.h"
 
@@ -120,7 +121,7 @@ static struct arch_fault read_redirection(const struct delivery *delivery, bool 
 static struct arch_fault deliver_v86_int(const struct delivery *delivery, bool *done)
 {
     struct arch_state *state = delivery->cpu->state;
-    bool iopl3 = bits_get(state->rflags, 13, 12) == 3;
+    bool iopl3 = arch_iopl(state) == 3;
     uint64_t flags = delivery->rflags;
     bool to_ivt = false;
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* IRET, IRETD and IRETQ (SDM vol. 2, IRET). */
 #include "far.h"
+#include "flags.h"
 #include "task.h"
 #include "transfer.h"
-
-/* The flags that any IRET loads, whatever its operand size and privilege. */
-#define IRET_FLAGS                                                                                 \
-    (RFLAGS_CF | RFLAGS_PF | RFLAGS_AF | RFLAGS_ZF | RFLAGS_SF | RFLAGS_TF | RFLAGS_DF |           \
-     RFLAGS_OF | RFLAGS_NT)
 
 /* What IRET pops. */
 struct frame {
@@ -18,25 +14,16 @@ struct frame {
     uint64_t ss;
 };
 
-/* The flags that the instruction may load. IOPL and IF depend on privilege; 16 bits hold no more
- * than the low 16 flags. */
+/* Beside what POPF may load: RF, and at CPL 0 in protected mode VIF and VIP. */
 static uint64_t loadable_flags(const struct arch_state *state, unsigned opsize)
 {
-    unsigned iopl = (unsigned)bits_get(state->rflags, 13, 12);
-    uint64_t flags = IRET_FLAGS | RFLAGS_RF | RFLAGS_AC | RFLAGS_ID;
+    uint64_t flags = arch_loadable_flags(state, opsize);
 
-    if (state->cpl <= iopl)
-        flags |= RFLAGS_IF;
-    if (state->cpl == 0)
-        flags |= RFLAGS_IOPL;
+    if (opsize == 2)
+        return flags;
     if (state->cpl == 0 && !arch_real_mode(state))
         flags |= RFLAGS_VIF | RFLAGS_VIP;
-    return flags & arch_operand_mask(opsize);
-}
-
-static void load_flags(struct arch_state *state, uint64_t popped, uint64_t loadable)
-{
-    state->rflags = (state->rflags & ~loadable) | (popped & loadable);
+    return flags | RFLAGS_RF;
 }
 
 static struct arch_fault peek_frame(const struct arch_cpu *cpu, unsigned opsize,
@@ -54,41 +41,17 @@ static struct arch_fault peek_stack(const struct arch_cpu *cpu, unsigned opsize,
     return arch_peek(cpu, 4 * opsize, opsize, &frame->ss);
 }
 
+/* In real-address mode, and in virtual-8086 mode, staying there. */
 static struct arch_fault iret_real(const struct arch_cpu *cpu, unsigned opsize)
 {
     struct arch_state *state = cpu->state;
-    uint64_t loadable = loadable_flags(state, opsize);
     struct frame frame;
 
+    ARCH_TRY(arch_check_flags_access(state, opsize));
     ARCH_TRY(peek_frame(cpu, opsize, &frame));
     ARCH_TRY(arch_enter_real_code(cpu, (uint16_t)frame.cs, frame.ip));
     arch_release(state, 3 * opsize);
-    load_flags(state, frame.flags, loadable);
-    return ARCH_NO_FAULT;
-}
-
-/* In virtual-8086 mode, staying there. With IOPL below 3 it is the monitor's to emulate, but for
- * the 16-bit form under the virtual-mode extensions, which works on VIF for IF
- * (SDM vol. 3A, 20.3.3.4). */
-static struct arch_fault iret_v86(const struct arch_cpu *cpu, unsigned opsize)
-{
-    struct arch_state *state = cpu->state;
-    uint64_t loadable = loadable_flags(state, opsize);
-    bool virtual_if = bits_get(state->rflags, 13, 12) < 3;
-    struct frame frame;
-
-    if (virtual_if && (!(state->cr4 & CR4_VME) || opsize != 2))
-        return arch_fault_error(ARCH_GP, 0);
-    ARCH_TRY(peek_frame(cpu, opsize, &frame));
-    if (virtual_if &&
-        ((frame.flags & RFLAGS_TF) || ((frame.flags & RFLAGS_IF) && (state->rflags & RFLAGS_VIP))))
-        return arch_fault_error(ARCH_GP, 0);
-    ARCH_TRY(arch_enter_real_code(cpu, (uint16_t)frame.cs, frame.ip));
-    arch_release(state, 3 * opsize);
-    load_flags(state, frame.flags, loadable);
-    if (virtual_if)
-        load_flags(state, frame.flags & RFLAGS_IF ? RFLAGS_VIF : 0, RFLAGS_VIF);
-    return ARCH_NO_FAULT;
+    return arch_load_flags(state, frame.flags, loadable_flags(state, opsize));
 }
 
 /* From CPL 0 to virtual-8086 mode: every segment register comes off the stack. */
@@ -102,7 +65,7 @@ static struct arch_fault iret_to_v86(const struct arch_cpu *cpu, const struct fr
     ARCH_TRY(arch_peek(cpu, 12, 4, &esp));
     for (unsigned i = 0; i < count; i++)
         ARCH_TRY(arch_peek(cpu, 16 + 4 * i, 4, &selector[i]));
-    load_flags(state, frame->flags, loadable_flags(state, 4) | RFLAGS_VM);
+    arch_put_flags(state, frame->flags, loadable_flags(state, 4) | RFLAGS_VM);
     state->cpl = 3;
     ARCH_TRY(arch_enter_real_code(cpu, (uint16_t)frame->cs, frame->ip));
     for (unsigned i = 0; i < count; i++)
@@ -151,7 +114,7 @@ static struct arch_fault iret_protected(const struct arch_cpu *cpu, unsigned ops
     ARCH_TRY(arch_enter_code(state, &code, rpl, frame.ip, 0));
     if (pops_stack)
         ARCH_TRY(arch_load_return_stack(cpu, (uint16_t)frame.ss, frame.rsp));
-    load_flags(state, frame.flags, loadable);
+    arch_put_flags(state, frame.flags, loadable);
     if (outer)
         arch_drop_inner_segments(state);
     return arch_mark_accessed(cpu, &code);
@@ -162,10 +125,8 @@ static struct arch_fault iret(const struct arch_cpu *cpu, unsigned opsize, uint6
     struct arch_state *state = cpu->state;
 
     state->rflags &= ~(uint64_t)RFLAGS_RF;
-    if (arch_real_mode(state))
+    if (arch_real_mode(state) || arch_v86_mode(state))
         return iret_real(cpu, opsize);
-    if (arch_v86_mode(state))
-        return iret_v86(cpu, opsize);
     if (state->rflags & RFLAGS_NT)
         return iret_task(cpu, next_rip);
     return iret_protected(cpu, opsize);
