@@ -22,6 +22,9 @@ enum {
     GPRS_AND_RFLAGS = ARCH_GPRS + 1,
     XMMS = 16,
     STS = 8,
+    CODE_PAGES = 1024,
+    PROBE_PAGES = 16,
+    MAX_INSN = 15,
 };
 
 static const uint32_t IA32_EFER = 0xc0000080;
@@ -45,6 +48,31 @@ enum fill_mode {
     FILL_GUEST,    /* ops->translate */
     FILL_STUB,     /* the stub's page and nothing else */
     FILL_PHYSICAL, /* linear addresses are physical */
+    FILL_PROBE,    /* the stub's code; data pages go where every access is told of */
+};
+
+/* The last translation that was refused. Not every one ends the run: Unicorn also probes. */
+struct refused {
+    struct engine_exit exit; /* how the run ends if this ended it */
+    bool ended_run;
+    uint64_t linear;
+    enum arch_access access;
+};
+
+/* Where a linear page with code was when it was last fetched from. */
+struct code_page {
+    uint64_t linear;
+    uint64_t phys;
+    bool used;
+};
+
+/* One instruction run for the addresses that it accesses. */
+struct probe {
+    uint64_t pages[PROBE_PAGES]; /* linear addresses of those accessed, in order */
+    unsigned count;
+    uint64_t moved; /* by how much the instruction is away from its place */
+    bool found;
+    uint64_t address;
 };
 
 struct engine {
@@ -53,10 +81,12 @@ struct engine {
     const struct engine_ops *ops;
     void *ctx;
 
-    /* Physical addresses after RAM: the stub's page, and one for all where nothing answers. */
+    /* Physical addresses after RAM: the stub's page, one for all where nothing answers, and
+     * those that a probed instruction accesses. */
     uint8_t *stub_page;
     uint64_t stub_phys;
     uint64_t void_phys;
+    uint64_t probe_phys;
     enum fill_mode fill;
 
     uc_context *long_mode; /* flat 64-bit mode at CPL 0 */
@@ -73,7 +103,11 @@ struct engine {
     bool gprs_loaded;   /* general registers and RFLAGS */
     bool fpu_saved;     /* nothing ran since FPU was read */
 
-    struct engine_exit exit; /* what a hook found out */
+    struct engine_exit exit; /* what an exception or invalid opcode was */
+    struct refused refused;
+    struct probe probe;
+    uc_context *before_probe;
+    struct code_page code_pages[CODE_PAGES]; /* by the low bits of the page number */
     bool stepping;
 
     struct intercept *intercepts; /* ascending addresses */
@@ -99,28 +133,83 @@ static void must(uc_err err)
  * Hooks
  */
 
+static void code_changed(struct engine *engine, uint64_t linear, uint32_t size)
+{
+    if (engine->ops->code_changed)
+        engine->ops->code_changed(engine->ctx, linear, size);
+}
+
+/* The page at LINEAR is about to be executed. Where it is another one than before, Unicorn
+ * finds the right translations by itself, without a word. */
+static void fetch_page(struct engine *engine, uint64_t linear, uint64_t phys)
+{
+    struct code_page *seen = &engine->code_pages[linear / MEMORY_PAGE_SIZE % CODE_PAGES];
+    struct code_page now = { .linear = linear, .phys = phys, .used = true };
+
+    memory_mark_code(engine->memory, phys);
+    if (seen->used && (seen->linear != linear || seen->phys != phys)) {
+        if (linear >= MEMORY_PAGE_SIZE)
+            code_changed(engine, linear - MEMORY_PAGE_SIZE, 2 * MEMORY_PAGE_SIZE);
+        else
+            code_changed(engine, linear, MEMORY_PAGE_SIZE);
+    }
+    *seen = now;
+}
+
+static bool refuse(struct engine *engine, uint64_t linear, enum arch_access access,
+                   const struct engine_exit *exit)
+{
+    engine->refused = (struct refused){ .exit = *exit, .linear = linear, .access = access };
+    return false;
+}
+
 static bool fill_guest(struct engine *engine, uint64_t linear, enum arch_access access,
                        uc_tlb_entry *entry)
 {
+    static const struct engine_exit last_page = {
+        .kind = ENGINE_ERROR,
+        .error = "code in the last page of the linear address space is not supported",
+    };
+    /* FF FF is no instruction */
+    static const struct engine_exit all_ones = { .kind = ENGINE_INVALID };
+    struct engine_exit exit = { .kind = ENGINE_FAULT };
     struct arch_translation t;
-    struct arch_fault fault = engine->ops->translate(engine->ctx, linear, access, &t);
 
-    if (fault.raised) {
-        engine->exit = (struct engine_exit){ .kind = ENGINE_FAULT, .fault = fault };
-        return false;
-    }
+    exit.fault = engine->ops->translate(engine->ctx, linear, access, &t);
+    if (exit.fault.raised)
+        return refuse(engine, linear, access, &exit);
+    if (access == ARCH_FETCH && linear == STUB_CODE)
+        return refuse(engine, linear, access, &last_page);
+    if (access == ARCH_FETCH && t.phys >= memory_size(engine->memory))
+        return refuse(engine, linear, access, &all_ones);
     /* A page with code may be one that data accesses at the same privilege must not touch
      * (SMAP), so a fetch says nothing of them; and a data access says nothing of fetches, so
      * that every page with code is seen here before it is translated. */
-    if (access == ARCH_FETCH) {
-        entry->perms = UC_PROT_EXEC;
-        memory_mark_code(engine->memory, t.phys);
-        if (!t.user || engine->loaded.cpl == 3)
-            entry->perms |= UC_PROT_READ | (t.write ? UC_PROT_WRITE : 0);
-    } else {
-        entry->perms = UC_PROT_READ | (t.write ? UC_PROT_WRITE : 0);
-    }
+    entry->perms = access == ARCH_FETCH ? UC_PROT_EXEC : 0;
+    if (access != ARCH_FETCH || !t.user || engine->loaded.cpl == 3)
+        entry->perms |= UC_PROT_READ | (t.write ? UC_PROT_WRITE : 0);
+    if (access == ARCH_FETCH)
+        fetch_page(engine, linear, t.phys);
     entry->paddr = t.phys < memory_size(engine->memory) ? t.phys : engine->void_phys;
+    return true;
+}
+
+/* Data pages give one sort of access at a time, so that Unicorn asks for the other too. */
+static bool fill_probe(struct engine *engine, uint64_t linear, enum arch_access access,
+                       uc_tlb_entry *entry)
+{
+    struct probe *probe = &engine->probe;
+
+    if (access == ARCH_FETCH) {
+        entry->paddr = engine->stub_phys;
+        entry->perms = UC_PROT_EXEC;
+        return linear == STUB_CODE;
+    }
+    if (probe->count == PROBE_PAGES)
+        return false;
+    entry->paddr = engine->probe_phys + probe->count * MEMORY_PAGE_SIZE;
+    entry->perms = access == ARCH_WRITE ? UC_PROT_WRITE : UC_PROT_READ;
+    probe->pages[probe->count++] = linear;
     return true;
 }
 
@@ -144,8 +233,37 @@ static bool on_tlb_fill(uc_engine *uc, uint64_t linear, uc_mem_type type, uc_tlb
         entry->paddr = linear;
         entry->perms = UC_PROT_EXEC;
         return linear < memory_size(engine->memory);
+    case FILL_PROBE:
+        return fill_probe(engine, linear, access, entry);
     }
     return false;
+}
+
+/* Whether SIZE bytes at LINEAR are in the page that was refused, and from where on. */
+static bool probe_at(struct engine *engine, uint64_t linear, uint64_t size)
+{
+    uint64_t page = engine->refused.linear;
+
+    engine->probe.address = linear - page < MEMORY_PAGE_SIZE ? linear : page;
+    return engine->probe.address - linear < size;
+}
+
+/* The probed instruction accesses physical address PHYS. A relative address moved with it. */
+static bool on_probe(uc_engine *uc, uc_mem_type type, uint64_t phys, int size, int64_t value,
+                     void *ctx)
+{
+    struct engine *engine = ctx;
+    struct probe *probe = &engine->probe;
+    enum arch_access access = type == UC_MEM_WRITE_PROT ? ARCH_WRITE : ARCH_READ;
+    uint64_t at = phys - engine->probe_phys;
+    uint64_t linear = probe->pages[at / MEMORY_PAGE_SIZE] | at % MEMORY_PAGE_SIZE;
+
+    (void)uc;
+    (void)value;
+    if (!probe->found && access == engine->refused.access)
+        probe->found = probe_at(engine, linear, (uint64_t)size) ||
+                       probe_at(engine, linear - probe->moved, (uint64_t)size);
+    return !probe->found;
 }
 
 static void on_edge(uc_engine *uc, uc_tb *current, uc_tb *previous, void *ctx)
@@ -154,8 +272,8 @@ static void on_edge(uc_engine *uc, uc_tb *current, uc_tb *previous, void *ctx)
 
     (void)uc;
     (void)previous;
-    if (engine->fill == FILL_GUEST && engine->ops->code_changed)
-        engine->ops->code_changed(engine->ctx, current->pc, current->size);
+    if (engine->fill == FILL_GUEST)
+        code_changed(engine, current->pc, current->size);
 }
 
 /* An exception that is no page fault: Unicorn believes from here on that it is being delivered,
@@ -304,6 +422,13 @@ static void fpu_restore(struct engine *engine)
     must(uc_reg_write_batch(engine->uc, batch.ids, batch.values, batch.count));
 }
 
+void engine_finit(struct engine *engine)
+{
+    engine->fpu = (struct fpu){ .fpcw = 0x37f, .fptag = 0xffff, .mxcsr = 0x1f80 };
+    fpu_restore(engine);
+    engine->fpu_saved = true;
+}
+
 static struct batch gpr_batch(struct arch_state *state)
 {
     struct batch batch = { .count = 0 };
@@ -333,6 +458,13 @@ static void load_fs_gs(struct engine *engine, int id, uint16_t selector)
 static bool build(struct engine *engine, const struct hidden *want)
 {
     struct stub stub;
+    int ids[] = {
+        UC_X86_REG_RAX, UC_X86_REG_RBX, UC_X86_REG_RCX, UC_X86_REG_RDX,
+        UC_X86_REG_RSI, UC_X86_REG_RDI, UC_X86_REG_RBP, UC_X86_REG_RSP,
+    };
+    void *values[] = {
+        &stub.rax, &stub.rbx, &stub.rcx, &stub.rdx, &stub.rsi, &stub.rdi, &stub.rbp, &stub.rsp,
+    };
     uc_err err;
 
     hidden_stub(want, &stub);
@@ -346,11 +478,7 @@ static bool build(struct engine *engine, const struct hidden *want)
         load_fs_gs(engine, UC_X86_REG_GS, want->gs);
     }
     write_table(engine, UC_X86_REG_GDTR, 0, STUB_GDT, STUB_GDT_LIMIT, 0);
-    write_reg(engine, UC_X86_REG_RAX, stub.rax);
-    write_reg(engine, UC_X86_REG_RCX, stub.rcx);
-    write_reg(engine, UC_X86_REG_RDX, stub.rdx);
-    write_reg(engine, UC_X86_REG_RBX, stub.rbx);
-    write_reg(engine, UC_X86_REG_RSP, stub.rsp);
+    must(uc_reg_write_batch(engine->uc, ids, values, 8));
     /* where it lands is refused, and that ends the run */
     err = uc_emu_start(engine->uc, stub.entry, 0, 0, 0);
     engine->fill = FILL_GUEST;
@@ -494,39 +622,183 @@ void engine_save(struct engine *engine, struct arch_state *state)
     state->sreg[ARCH_GS].base = loaded->sreg[ARCH_GS].base;
 }
 
-struct engine_exit engine_run(struct engine *engine)
+static struct engine_exit run_native(struct engine *engine)
 {
     uc_err err;
 
     if (engine->out_of_memory)
         return (struct engine_exit){ .kind = ENGINE_ERROR, .error = "out of memory" };
     engine->exit = (struct engine_exit){ .kind = ENGINE_STOPPED };
+    engine->refused = (struct refused){ .exit.kind = ENGINE_STOPPED };
     engine->gprs_loaded = false;
     engine->fpu_saved = false;
     err = uc_emu_start(engine->uc, engine->loaded.rip, 0, 0, 0);
-    if (err == UC_ERR_OK || (err == UC_ERR_EXCEPTION && engine->exit.kind == ENGINE_FAULT) ||
-        (err == UC_ERR_INSN_INVALID && engine->exit.kind == ENGINE_INVALID))
+    if (err == UC_ERR_OK || (err == UC_ERR_INSN_INVALID && engine->exit.kind == ENGINE_INVALID))
         return engine->exit;
+    if (err == UC_ERR_EXCEPTION && engine->refused.exit.kind != ENGINE_STOPPED) {
+        engine->refused.ended_run = true;
+        return engine->refused.exit;
+    }
     return (struct engine_exit){ .kind = ENGINE_ERROR, .error = uc_strerror(err) };
 }
 
-/* With RFLAGS.TF set every translation block is one instruction long and ends with #DB; such
- * blocks are kept apart from all others. */
-struct engine_exit engine_step(struct engine *engine)
+/* The linear address of the loaded state's next instruction. */
+static uint64_t linear_ip(const struct engine *engine)
 {
-    uint64_t tf = engine->loaded.rflags & RFLAGS_TF;
+    return arch_linear_ip(&engine->loaded, engine->loaded.rip);
+}
+
+static bool fetch_byte(struct engine *engine, uint64_t linear, uint8_t *byte)
+{
+    struct mem_port port = memory_port(engine->memory);
+    struct arch_translation t;
+
+    if (engine->ops->translate(engine->ctx, linear, ARCH_FETCH, &t).raised)
+        return false;
+    port.read(port.ctx, t.phys, byte, 1);
+    return true;
+}
+
+static bool at_pushf(struct engine *engine)
+{
+    static const uint8_t prefixes[] = {
+        0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3
+    };
+    bool rex = arch_64bit_mode(&engine->loaded);
+    uint64_t linear = linear_ip(engine);
+    uint8_t byte;
+
+    for (unsigned i = 0; i < MAX_INSN && fetch_byte(engine, linear + i, &byte); i++) {
+        if (byte == 0x9c)
+            return true;
+        if (!memchr(prefixes, byte, sizeof(prefixes)) && !(rex && (byte & 0xf0) == 0x40))
+            return false;
+    }
+    return false;
+}
+
+/* RFLAGS.TF of the flags image on top of the stack is not the guest's. */
+static void clear_pushed_tf(struct engine *engine)
+{
+    struct arch_state *state = &engine->loaded;
+    struct mem_port port = memory_port(engine->memory);
+    const struct arch_seg *ss = &state->sreg[ARCH_SS];
+    uint64_t linear = state->gpr[ARCH_RSP];
+    struct arch_translation t;
+    uint8_t byte;
+
+    if (!arch_64bit_mode(state)) {
+        uint32_t sp = (uint32_t)(ss->ar & ARCH_AR_DB ? linear : linear & 0xffff);
+
+        linear = (uint32_t)(ss->base + sp);
+    }
+    if (engine->ops->translate(engine->ctx, linear + 1, ARCH_WRITE, &t).raised)
+        return;
+    port.read(port.ctx, t.phys, &byte, 1);
+    byte &= (uint8_t) ~(RFLAGS_TF >> 8);
+    port.write(port.ctx, t.phys, &byte, 1);
+}
+
+/* One instruction; DONE is whether it was executed. With RFLAGS.TF set every translation block
+ * is one instruction long and ends with #DB, and such blocks are kept apart from all others. */
+static struct engine_exit step_native(struct engine *engine, bool *done)
+{
+    struct arch_state *loaded = &engine->loaded;
+    bool tf = loaded->rflags & RFLAGS_TF;
+    bool pushf = !tf && at_pushf(engine);
     struct engine_exit exit;
 
-    engine->stepping = true;
-    write_reg(engine, UC_X86_REG_RFLAGS, engine->loaded.rflags | RFLAGS_TF);
-    exit = engine_run(engine);
-    engine->stepping = false;
-    engine_save(engine, &engine->loaded);
-    engine->loaded.rflags = (engine->loaded.rflags & ~(uint64_t)RFLAGS_TF) | tf;
-    write_reg(engine, UC_X86_REG_RFLAGS, engine->loaded.rflags);
-    if (exit.kind == ENGINE_TRAP && exit.fault.vector == ARCH_DB)
-        exit = (struct engine_exit){ .kind = ENGINE_STOPPED };
+    write_reg(engine, UC_X86_REG_RFLAGS, loaded->rflags | RFLAGS_TF);
+    exit = run_native(engine);
+    engine_save(engine, loaded);
+    if (!tf) {
+        loaded->rflags &= ~(uint64_t)RFLAGS_TF;
+        write_reg(engine, UC_X86_REG_RFLAGS, loaded->rflags);
+    }
+    *done = exit.kind == ENGINE_TRAP && exit.fault.vector == ARCH_DB;
+    if (*done && pushf)
+        clear_pushed_tf(engine);
     return exit;
+}
+
+/* Unicorn translates past the end of a page, and a fault there comes before the block's first
+ * instruction is executed. */
+static bool fetched_ahead(const struct engine *engine)
+{
+    return engine->refused.ended_run && engine->refused.access == ARCH_FETCH &&
+           (engine->refused.linear ^ linear_ip(engine)) >= MEMORY_PAGE_SIZE;
+}
+
+/* Unicorn tells only the page of an access that is refused. So the instruction is run once more,
+ * on the stub's page, without a block hook and with all its data elsewhere; then all is put back.
+ */
+static uint64_t probe_address(struct engine *engine)
+{
+    struct arch_state *loaded = &engine->loaded;
+    uint64_t at = STUB_CODE + STUB_SCRATCH;
+    uint64_t linear = linear_ip(engine);
+    uint64_t rip = arch_64bit_mode(loaded) ? at : at - loaded->sreg[ARCH_CS].base;
+
+    for (unsigned i = 0; i < MAX_INSN; i++) {
+        if (!fetch_byte(engine, linear + i, &engine->stub_page[STUB_SCRATCH + i]))
+            break;
+    }
+    must(uc_context_save(engine->uc, engine->before_probe));
+    engine->probe = (struct probe){ .moved = at - linear };
+    engine->fill = FILL_PROBE;
+    must(uc_ctl_flush_tlb(engine->uc));
+    must(uc_ctl_remove_cache(engine->uc, at, at + MAX_INSN));
+    write_reg(engine, UC_X86_REG_RFLAGS, loaded->rflags | RFLAGS_TF);
+    uc_emu_start(engine->uc, rip, 0, 0, 0);
+    engine->fill = FILL_GUEST;
+    must(uc_ctl_flush_tlb(engine->uc));
+    must(uc_context_restore(engine->uc, engine->before_probe));
+    return engine->probe.found ? engine->probe.address : engine->refused.linear;
+}
+
+/* FAULT with its address complete: the first byte that could not be accessed. */
+static struct engine_exit complete(struct engine *engine, struct engine_exit exit)
+{
+    uint64_t linear = linear_ip(engine);
+
+    if (!engine->refused.ended_run || exit.fault.vector != ARCH_PF)
+        return exit;
+    if (engine->refused.access != ARCH_FETCH)
+        exit.fault.address = probe_address(engine);
+    else if ((engine->refused.linear ^ linear) < MEMORY_PAGE_SIZE)
+        exit.fault.address = linear;
+    return exit;
+}
+
+struct engine_exit engine_run(struct engine *engine)
+{
+    for (;;) {
+        struct engine_exit exit = run_native(engine);
+        bool done = true;
+        uint64_t page;
+
+        if (exit.kind != ENGINE_FAULT)
+            return exit;
+        engine_save(engine, &engine->loaded);
+        if (!fetched_ahead(engine))
+            return complete(engine, exit);
+        page = linear_ip(engine) / MEMORY_PAGE_SIZE;
+        while (done && linear_ip(engine) / MEMORY_PAGE_SIZE == page)
+            exit = step_native(engine, &done);
+        if (!done)
+            return complete(engine, exit);
+    }
+}
+
+struct engine_exit engine_step(struct engine *engine)
+{
+    struct engine_exit exit;
+    bool done;
+
+    engine->stepping = true;
+    exit = step_native(engine, &done);
+    engine->stepping = false;
+    return done ? (struct engine_exit){ .kind = ENGINE_STOPPED } : complete(engine, exit);
 }
 
 void engine_stop(struct engine *engine)
@@ -653,12 +925,16 @@ static uc_err map_memory(struct engine *engine)
 
     engine->stub_phys = size;
     engine->void_phys = size + STUB_SIZE;
+    engine->probe_phys = engine->void_phys + MEMORY_PAGE_SIZE;
     if (!err)
         err = uc_mem_map_ptr(engine->uc, engine->stub_phys, STUB_SIZE, UC_PROT_ALL,
                              engine->stub_page);
     if (!err)
         err = uc_mmio_map(engine->uc, engine->void_phys, MEMORY_PAGE_SIZE, on_void_read, NULL,
                           on_void_write, NULL);
+    if (!err)
+        err = uc_mem_map(engine->uc, engine->probe_phys, PROBE_PAGES * MEMORY_PAGE_SIZE,
+                         UC_PROT_NONE);
     return err;
 }
 
@@ -682,6 +958,8 @@ static uc_err add_hooks(struct engine *engine)
     if (!err)
         err = add_hook(engine, UC_HOOK_TLB_FILL, (void *)on_tlb_fill);
     if (!err)
+        err = add_hook(engine, UC_HOOK_MEM_READ_PROT | UC_HOOK_MEM_WRITE_PROT, (void *)on_probe);
+    if (!err)
         err = add_hook(engine, UC_HOOK_EDGE_GENERATED, (void *)on_edge);
     if (!err)
         err = add_hook(engine, UC_HOOK_INTR, (void *)on_exception);
@@ -696,25 +974,29 @@ static uc_err capture_start_contexts(struct engine *engine)
     uc_engine *uc = engine->uc;
     uc_err err = uc_context_alloc(uc, &engine->long_mode);
 
+    if (!err)
+        err = uc_context_alloc(uc, &engine->protected);
+    if (!err)
+        err = uc_context_alloc(uc, &engine->before_probe);
     if (err)
         return err;
-    err = uc_context_alloc(uc, &engine->protected);
-    if (err)
-        return err;
-    write_reg(engine, UC_X86_REG_CR4, CR4_PAE);
+    write_reg(engine, UC_X86_REG_CR4, CR4_PAE | CR4_OSXSAVE);
     write_reg(engine, UC_X86_REG_CR0, CR0_PE | CR0_PG);
-    err = uc_context_save(uc, engine->long_mode);
-    if (err)
-        return err;
+    must(uc_context_save(uc, engine->long_mode));
     write_reg(engine, UC_X86_REG_CR0, CR0_PE);
     write_msr(engine, IA32_EFER, 0);
-    return uc_context_save(uc, engine->protected);
+    must(uc_context_save(uc, engine->protected));
+    return UC_ERR_OK;
 }
 
 static uc_err start(struct engine *engine)
 {
     uc_err err = uc_open(UC_ARCH_X86, UC_MODE_64, &engine->uc);
 
+    /* the model with most of what this Unicorn executes */
+    if (!err)
+        err = uc_ctl_set_cpu_model(engine->uc, UC_CPU_X86_ICELAKE_SERVER);
+    /* without this, each run looks up and drops the code where it was to end */
     if (!err)
         err = uc_ctl_exits_enable(engine->uc);
     if (!err)
@@ -743,7 +1025,16 @@ struct engine *engine_new(struct memory *memory, const struct engine_ops *ops, v
         return NULL;
     }
     memory_on_code_written(memory, on_code_written, engine);
+    /* the state after power-up (SDM vol. 3A, table 10-1) */
+    engine->fpu = (struct fpu){ .fpcw = 0x40, .fptag = 0x5555, .mxcsr = 0x1f80 };
+    fpu_restore(engine);
     return engine;
+}
+
+static void free_context(uc_context *context)
+{
+    if (context)
+        uc_context_free(context);
 }
 
 void engine_free(struct engine *engine)
@@ -751,14 +1042,11 @@ void engine_free(struct engine *engine)
     if (!engine)
         return;
     memory_on_code_written(engine->memory, NULL, NULL);
-    if (engine->long_mode)
-        uc_context_free(engine->long_mode);
-    if (engine->protected)
-        uc_context_free(engine->protected);
-    for (unsigned i = 0; i < CONTEXTS; i++) {
-        if (engine->contexts[i].saved)
-            uc_context_free(engine->contexts[i].saved);
-    }
+    free_context(engine->long_mode);
+    free_context(engine->protected);
+    free_context(engine->before_probe);
+    for (unsigned i = 0; i < CONTEXTS; i++)
+        free_context(engine->contexts[i].saved);
     if (engine->uc)
         uc_close(engine->uc);
     free(engine->stub_page);

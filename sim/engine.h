@@ -24,11 +24,14 @@ typedef void engine_block_fn(struct uc_struct *uc, uint64_t linear, uint32_t siz
 
 struct engine_ops {
     engine_block_fn *block; /* NULL: no block hook (bench) */
-    /* Translates LINEAR for an access of the running code. A raised fault ends the run with
-     * ENGINE_FAULT. */
+    /* Translates LINEAR, the first byte of a page, for an access of the running code at the
+     * loaded CPL. A raised fault ends the run with ENGINE_FAULT; its address is completed with
+     * the access's offset in the page. RFLAGS.AC, for SMAP, is in engine_rflags(). */
     struct arch_fault (*translate)(void *ctx, uint64_t linear, enum arch_access access,
                                    struct arch_translation *out);
-    /* The code at LINEAR was translated anew: what was cached of it is stale. */
+    /* The code of blocks that start at [LINEAR, LINEAR + SIZE) may be another than when they
+     * were last announced: it was translated anew, or the page is another one. Comes before the
+     * block is announced and runs, so while the one before may still be held on to. */
     void (*code_changed)(void *ctx, uint64_t linear, uint32_t size);
 };
 
@@ -56,6 +59,10 @@ enum ptsim_status engine_load(struct engine *engine, const struct arch_state *st
 /* Reads back what native code can change. */
 void engine_save(struct engine *engine, struct arch_state *state);
 
+/* x87 state as FNINIT leaves it, MXCSR 1F80H, XMM registers 0: what a new process finds. Before
+ * that it is as after power-up. */
+void engine_finit(struct engine *engine);
+
 /* Runs from the loaded state until something ends it. */
 struct engine_exit engine_run(struct engine *engine);
 /* Ends the run before the next instruction; from a block hook or an intercept. */
@@ -71,7 +78,7 @@ void engine_forget(struct engine *engine, uint64_t linear);
 
 /* Executes exactly the one instruction at the loaded state's RIP, intercepted or not, with the
  * block hook called or not: ENGINE_STOPPED when it is done. One iteration of a repeated string
- * instruction counts as one. Not for PUSHF, which would push RFLAGS.TF as set. */
+ * instruction counts as one. */
 struct engine_exit engine_step(struct engine *engine);
 
 /* Forgets all translations of addresses: after CR3, CR0.PG, CR4 or page tables changed. */

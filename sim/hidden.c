@@ -15,6 +15,8 @@ enum ptsim_status hidden_of(const struct arch_state *state, struct hidden *out)
         .cr0 = state->cr0,
         .cr4 = state->cr4,
         .efer = state->efer,
+        /* what Unicorn knows of: x87 and SSE */
+        .xcr0 = (state->xcr0 & 3) | 1,
         .fs = sreg[ARCH_FS].selector,
         .gs = sreg[ARCH_GS].selector,
         .cpl = state->cpl,
@@ -34,21 +36,22 @@ enum ptsim_status hidden_of(const struct arch_state *state, struct hidden *out)
 
 bool hidden_equal(const struct hidden *a, const struct hidden *b)
 {
-    return a->cr0 == b->cr0 && a->cr4 == b->cr4 && a->efer == b->efer &&
+    return a->cr0 == b->cr0 && a->cr4 == b->cr4 && a->efer == b->efer && a->xcr0 == b->xcr0 &&
            !memcmp(a->base, b->base, sizeof(a->base)) && a->fs == b->fs && a->gs == b->gs &&
            a->cpl == b->cpl && a->code_bits == b->code_bits && a->stack32 == b->stack32 &&
            a->v86 == b->v86;
 }
 
-/* The stub's three ways to the state wanted. Each first loads ES, DS and SS. */
-#define LOAD_SEGMENTS                                                                              \
-    0x8e, 0xc0,     /* mov es, eax */                                                              \
-        0x8e, 0xd9, /* mov ds, ecx */                                                              \
-        0x8e, 0xd2  /* mov ss, edx */
+/* The stub's three ways to the state wanted. Each first loads XCR0, ES, DS and SS. */
+#define LOAD_REGISTERS                                                                             \
+    0x0f, 0x01, 0xd1, /* xsetbv */                                                                 \
+        0x8e, 0xc6,   /* mov es, esi */                                                            \
+        0x8e, 0xdf,   /* mov ds, edi */                                                            \
+        0x8e, 0xd5    /* mov ss, ebp */
 
-static const uint8_t far_jump[] = { LOAD_SEGMENTS, 0x2e, 0xff, 0x2b /* jmp far cs:[ebx] */ };
-static const uint8_t iret32[] = { LOAD_SEGMENTS, 0xcf /* iretd */ };
-static const uint8_t iret64[] = { LOAD_SEGMENTS, 0x48, 0xcf /* iretq */ };
+static const uint8_t far_jump[] = { LOAD_REGISTERS, 0x2e, 0xff, 0x2b /* jmp far cs:[ebx] */ };
+static const uint8_t iret32[] = { LOAD_REGISTERS, 0xcf /* iretd */ };
+static const uint8_t iret64[] = { LOAD_REGISTERS, 0x48, 0xcf /* iretq */ };
 
 enum {
     /* Offsets in the page. The code lies always in the same places, so that Unicorn
@@ -129,10 +132,11 @@ void hidden_stub(const struct hidden *want, struct stub *out)
         .entry = STUB_CODE + (lma    ? IRET64
                               : jump ? FAR_JUMP
                                      : IRET32),
-        .rax = ES_DATA << 3,
-        .rcx = DS_DATA << 3,
-        .rdx = (jump ? STACK : FLAT_STACK) << 3,
+        .rax = want->xcr0,
         .rbx = STUB_DATA + FAR_POINTER,
+        .rsi = ES_DATA << 3,
+        .rdi = DS_DATA << 3,
+        .rbp = (jump ? STACK : FLAT_STACK) << 3,
         .rsp = STUB_DATA + FRAME,
     };
     memcpy(out->page + FAR_JUMP, far_jump, sizeof(far_jump));

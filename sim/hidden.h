@@ -12,6 +12,7 @@ struct hidden {
     uint64_t cr0;
     uint64_t cr4;
     uint64_t efer;
+    uint64_t xcr0;
     uint32_t base[ARCH_DS + 1]; /* of ES, CS, SS and DS; 0 in 64-bit mode */
     uint16_t fs;
     uint16_t gs;
@@ -34,19 +35,21 @@ bool hidden_equal(const struct hidden *a, const struct hidden *b);
 enum {
     STUB_SIZE = 4096,
     STUB_GDT_LIMIT = 0x37,
+    STUB_SCRATCH = 0x800, /* the stub leaves the page free from here on */
 };
 #define STUB_GDT       (STUB_DATA + 0x100)
 /* A descriptor in it of a flat data segment that every CPL may load. */
 #define STUB_FLAT_DATA (STUB_GDT + 0x28)
 
 /* Starts flat at CPL 0 at linear address ENTRY, in 64-bit mode if the state wanted has
- * EFER.LMA, else in 32-bit protected mode, with these registers and its GDT at STUB_GDT. Ends
+ * EFER.LMA, else in 32-bit protected mode, with CR4.OSXSAVE set, these registers and
+ * its GDT at STUB_GDT. Ends
  * at IP 0 of the wanted code segment with everything of struct hidden as wanted but CR0, CR4,
- * EFER, and, but in virtual-8086 mode, FS and GS. */
+ * EFER and, but in virtual-8086 mode, FS and GS. */
 struct stub {
     uint8_t page[STUB_SIZE];
     uint64_t entry;
-    uint64_t rax, rcx, rdx, rbx, rsp;
+    uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp;
 };
 
 void hidden_stub(const struct hidden *want, struct stub *out);

@@ -373,6 +373,317 @@ START_TEST(modes_follow_each_other)
 }
 END_TEST
 
+/* Page faults: code at CODE, with RBX and RDI in absent page BAD and RSI in a good one. */
+enum {
+    BAD = 0x5000000
+};
+
+static const struct {
+    const char *name;
+    uint8_t code[8];
+    unsigned before; /* bytes of instructions that execute first */
+    enum arch_access access;
+    uint64_t address; /* that CR2 gets */
+} page_faults[] = {
+    { "read", { 0x8a, 0x03 /* mov al, [rbx] */ }, 0, ARCH_READ, BAD + 0x123 },
+    { "read, second", { 0x90, 0x8a, 0x03 }, 1, ARCH_READ, BAD + 0x123 },
+    { "unaligned read",
+      { 0x48, 0x8b, 0x43, 0x02 /* mov rax, [rbx+2] */ },
+      0,
+      ARCH_READ,
+      BAD + 0x125 },
+    { "write", { 0x88, 0x43, 0x01 /* mov [rbx+1], al */ }, 0, ARCH_WRITE, BAD + 0x124 },
+    { "unaligned write",
+      { 0x48, 0x89, 0x43, 0x01 /* mov [rbx+1], rax */ },
+      0,
+      ARCH_WRITE,
+      BAD + 0x124 },
+    { "read and write", { 0x01, 0x43, 0x05 /* add [rbx+5], eax */ }, 0, ARCH_READ, BAD + 0x128 },
+    { "locked", { 0xf0, 0x01, 0x43, 0x05 /* lock add [rbx+5], eax */ }, 0, ARCH_READ, BAD + 0x128 },
+    { "over the page's start", { 0x48, 0x8b, 0x83, 0xd9, 0xfe, 0xff, 0xff }, 0, ARCH_READ, BAD },
+    { "write over its start", { 0x48, 0x89, 0x83, 0xd9, 0xfe, 0xff, 0xff }, 0, ARCH_WRITE, BAD },
+    { "movs, to", { 0xa4 /* movsb */ }, 0, ARCH_WRITE, BAD + 0x123 },
+    { "push [mem]", { 0xff, 0x73, 0x08 }, 0, ARCH_READ, BAD + 0x12b },
+    { "relative to RIP",
+      { 0x8b, 0x05, 0x33, 0x00, 0xff, 0x04 },
+      0,
+      ARCH_READ,
+      CODE + 6 + 0x4ff0033 },
+    { "SSE read",
+      { 0x0f, 0x10, 0x43, 0x07 /* movups xmm0, [rbx+7] */ },
+      0,
+      ARCH_READ,
+      BAD + 0x12a },
+    { "SSE write", { 0x0f, 0x11, 0x43, 0x07 }, 0, ARCH_WRITE, BAD + 0x12a },
+    { "x87 write", { 0xdb, 0x7b, 0x09 /* fstp tbyte [rbx+9] */ }, 0, ARCH_WRITE, BAD + 0x12c },
+    { "bit test", { 0x48, 0x0f, 0xab, 0x03 /* bts [rbx], rax */ }, 0, ARCH_READ, BAD + 0x133 },
+};
+
+START_TEST(page_fault_is_precise)
+{
+    struct engine_exit exit;
+    struct arch_state before;
+
+    start_64(3);
+    add_page((struct page){ .linear = BAD, .absent = true });
+    state.gpr[ARCH_RBX] = state.gpr[ARCH_RDI] = BAD + 0x123;
+    state.gpr[ARCH_RSI] = DATA;
+    state.gpr[ARCH_RAX] = 0x85;
+    state.rflags |= RFLAGS_CF | RFLAGS_ZF;
+    put(CODE, page_faults[_i].code, sizeof(page_faults[_i].code));
+    before = state;
+    for (int again = 0; again < 3; again++) {
+        exit = run();
+        ck_assert_int_eq(exit.kind, ENGINE_FAULT);
+        ck_assert_uint_eq(exit.fault.vector, ARCH_PF);
+        ck_assert(exit.fault.has_error);
+        ck_assert_uint_eq(exit.fault.error, page_faults[_i].access == ARCH_WRITE ? 6 : 4);
+        ck_assert_uint_eq(exit.fault.address, page_faults[_i].address);
+        ck_assert_uint_eq(state.rip, CODE + page_faults[_i].before);
+        ck_assert_mem_eq(state.gpr, before.gpr, sizeof(state.gpr));
+        ck_assert_uint_eq(state.rflags, before.rflags);
+    }
+    /* and once the page is there, it goes on, with no block announced for what was tried */
+    pages[0].absent = false;
+    pages[0].phys = DATA + PAGE;
+    engine_flush_tlb(engine);
+    block_count = 0;
+    run_to(CODE + page_faults[_i].before +
+           (uint64_t[]){ 2, 2, 4, 3, 4, 3, 4, 7, 7, 1, 3, 6, 4, 4, 3, 4 }[_i]);
+    for (size_t i = 0; i < block_count; i++)
+        ck_assert_uint_lt(blocks[i].linear, CODE + 16);
+}
+END_TEST
+
+/* A string instruction stops at the element that faults, with its registers there. */
+START_TEST(page_fault_in_repeated_string)
+{
+    static const struct {
+        uint8_t code[3];
+        unsigned step;
+    } strings[] = {
+        { { 0xf3, 0xaa, 0x90 }, 1 }, /* rep stosb */
+        { { 0xf3, 0xab, 0x90 }, 4 }, /* rep stosd */
+        { { 0xf3, 0xa4, 0x90 }, 1 }, /* rep movsb */
+    };
+    unsigned step = strings[_i].step;
+    struct engine_exit exit;
+
+    start_64(0);
+    add_page((struct page){ .linear = BAD, .absent = true });
+    add_page((struct page){ .linear = BAD - PAGE, .phys = DATA });
+    put(CODE, strings[_i].code, sizeof(strings[_i].code));
+    state.gpr[ARCH_RCX] = 100;
+    state.gpr[ARCH_RDI] = BAD - 20 * step;
+    state.gpr[ARCH_RSI] = DATA + PAGE;
+    exit = run();
+    ck_assert_int_eq(exit.kind, ENGINE_FAULT);
+    ck_assert_uint_eq(exit.fault.address, BAD);
+    ck_assert_uint_eq(exit.fault.error, 2);
+    ck_assert_uint_eq(state.rip, CODE);
+    ck_assert_uint_eq(state.gpr[ARCH_RCX], 80);
+    ck_assert_uint_eq(state.gpr[ARCH_RDI], BAD);
+    pages[0].absent = false;
+    run_to(CODE + 2);
+    ck_assert_uint_eq(state.gpr[ARCH_RCX], 0);
+    ck_assert_uint_eq(state.gpr[ARCH_RDI], BAD + 80 * step);
+}
+END_TEST
+
+/* Code that runs on into an absent page: everything before is executed, and the fault is the
+ * first instruction's that needs it. */
+START_TEST(page_fault_of_the_next_code_page)
+{
+    static const struct {
+        uint8_t code[16];
+        unsigned size;
+        unsigned start;     /* before the end of the page */
+        unsigned faults_at; /* instruction, before the end of the page; 0: after it */
+        uint64_t rbx;
+    } cases[] = {
+        /* inc rbx three times, then two bytes of one more */
+        { { 0x48, 0xff, 0xc3, 0x48, 0xff, 0xc3, 0x48, 0xff, 0xc3, 0x48, 0xff }, 11, 11, 2, 3 },
+        /* the page ends with an instruction */
+        { { 0x48, 0xff, 0xc3, 0x48, 0xff, 0xc3 }, 6, 6, 0, 2 },
+        /* the flags image that PUSHFQ writes has no TF, though the engine steps over it */
+        { { 0x48, 0xff, 0xc3, 0x9c, 0x66, 0x9c, 0x66, 0x5b, 0x5b }, 9, 9, 0, 2 },
+        /* nothing before */
+        { { 0x48 }, 1, 1, 1, 0 },
+    };
+    uint64_t end = CODE + PAGE;
+    struct engine_exit exit;
+
+    start_64(0);
+    add_page((struct page){ .linear = end, .absent = true });
+    put(end - cases[_i].start, cases[_i].code, cases[_i].size);
+    state.rip = end - cases[_i].start;
+    exit = run();
+    ck_assert_int_eq(exit.kind, ENGINE_FAULT);
+    ck_assert_uint_eq(exit.fault.vector, ARCH_PF);
+    ck_assert_uint_eq(exit.fault.address, end);
+    ck_assert_uint_eq(state.rip, end - cases[_i].faults_at);
+    ck_assert_uint_eq(state.gpr[ARCH_RBX], cases[_i].rbx);
+    ck_assert_uint_eq(state.rflags & RFLAGS_TF, 0);
+    if (_i == 2)
+        ck_assert_uint_eq(state.gpr[ARCH_RSP], STACK);
+}
+END_TEST
+
+START_TEST(intercept_before_the_absent_code_page)
+{
+    uint64_t end = CODE + PAGE;
+
+    start_64(0);
+    add_page((struct page){ .linear = end, .absent = true });
+    PUT(end - 4, 0x90, 0x90, 0x90, 0x90);
+    state.rip = end - 4;
+    run_to(end - 2);
+    stop_at_block = end - 1;
+    engine_forget(engine, end - 2);
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.rip, end - 1);
+    ck_assert_uint_eq(state.rflags & RFLAGS_TF, 0);
+}
+END_TEST
+
+/* A page whose dirty flag is clear is walked once more, at the first write. */
+START_TEST(first_write_walks_again)
+{
+    start_64(0);
+    add_page((struct page){ .linear = BAD, .phys = DATA, .clean = true });
+    /* mov al, [rbx]; mov [rbx], al; mov [rbx], al; mov al, [rbx]; nop */
+    PUT(CODE, 0x8a, 0x03, 0x88, 0x03, 0x88, 0x03, 0x8a, 0x03, 0x90);
+    state.gpr[ARCH_RBX] = BAD;
+    run_to(CODE + 8);
+    ck_assert_uint_ge(walk_count, 3);
+    ck_assert_int_eq(walks[walk_count - 3].access, ARCH_FETCH);
+    ck_assert_int_eq(walks[walk_count - 2].access, ARCH_READ);
+    ck_assert_int_eq(walks[walk_count - 1].access, ARCH_WRITE);
+    ck_assert(!pages[0].clean);
+}
+END_TEST
+
+START_TEST(user_and_supervisor_have_their_own_translations)
+{
+    struct engine_exit exit;
+
+    add_page((struct page){ .linear = BAD, .phys = DATA, .supervisor = true });
+    PUT(CODE, 0x8a, 0x03 /* mov al, [rbx] */, 0x90);
+    PUT(DATA, 0x77);
+    start_64(0);
+    state.gpr[ARCH_RBX] = BAD;
+    run_to(CODE + 2);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x77);
+    start_64(3);
+    state.gpr[ARCH_RBX] = BAD;
+    exit = run();
+    ck_assert_int_eq(exit.kind, ENGINE_FAULT);
+    ck_assert_uint_eq(exit.fault.error, 5);
+    ck_assert_uint_eq(exit.fault.address, BAD);
+}
+END_TEST
+
+START_TEST(flushed_translations_are_asked_for_again)
+{
+    add_page((struct page){ .linear = BAD, .phys = DATA });
+    PUT(CODE, 0x8a, 0x03 /* mov al, [rbx] */, 0x90);
+    PUT(DATA, 0x11);
+    PUT(DATA + PAGE, 0x22);
+    start_64(0);
+    state.gpr[ARCH_RBX] = BAD;
+    run_to(CODE + 2);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x11);
+    pages[0].phys = DATA + PAGE;
+    state.rip = CODE;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x11);
+    engine_flush_tlb(engine);
+    state.rip = CODE;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x22);
+}
+END_TEST
+
+/* Physical addresses without RAM read as ones, drop writes, and are no code. */
+START_TEST(no_ram)
+{
+    add_page((struct page){ .linear = BAD, .phys = UINT64_C(0xfee00000) });
+    start_64(0);
+    /* mov [rbx], eax; mov eax, [rbx]; mov cl, [rbx+3]; jmp rbx */
+    PUT(CODE, 0x89, 0x03, 0x8b, 0x03, 0x8a, 0x4b, 0x03, 0xff, 0xe3);
+    state.gpr[ARCH_RBX] = BAD;
+    run_to(CODE + 7);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 0xffffffff);
+    ck_assert_uint_eq(state.gpr[ARCH_RCX], 0xff);
+    engine_forget(engine, CODE + 7);
+    ck_assert_int_eq(run().kind, ENGINE_INVALID);
+    ck_assert_uint_eq(state.rip, BAD);
+}
+END_TEST
+
+/* Exceptions that are no page faults, each three times in a row. */
+static const struct {
+    const char *name;
+    uint8_t code[12];
+    unsigned at; /* offset of the instruction */
+    enum engine_exit_kind kind;
+    unsigned vector;
+    bool has_error;
+    uint64_t cr0;
+} exceptions[] = {
+    { "#DE", { 0x31, 0xc9, 0xf7, 0xf1 /* div ecx */ }, 2, ENGINE_FAULT, ARCH_DE, false, 0 },
+    { "#UD", { 0x90, 0x0f, 0x0b /* ud2 */ }, 1, ENGINE_INVALID, 0, false, 0 },
+    { "#NM", { 0x90, 0xd9, 0xe8 /* fld1 */ }, 1, ENGINE_FAULT, ARCH_NM, false, CR0_TS },
+    { "#NM SSE", { 0x0f, 0x57, 0xc0 /* xorps */ }, 0, ENGINE_FAULT, ARCH_NM, false, CR0_TS },
+    { "#NM x87 emulated", { 0xd9, 0xe8 }, 0, ENGINE_FAULT, ARCH_NM, false, CR0_EM },
+    /* fninit; fldcw [rbx] with all unmasked; fld1; fldz; fdivp; fwait */
+    { "#MF",
+      { 0xdb, 0xe3, 0xd9, 0x2b, 0xd9, 0xe8, 0xd9, 0xee, 0xde, 0xf9, 0x9b },
+      10,
+      ENGINE_FAULT,
+      ARCH_MF,
+      false,
+      0 },
+    { "#GP, privileged", { 0x90, 0x0f, 0x06 /* clts */ }, 1, ENGINE_FAULT, ARCH_GP, true, 0 },
+};
+
+START_TEST(exception_at_its_instruction)
+{
+    struct engine_exit exit;
+
+    put(CODE, exceptions[_i].code, sizeof(exceptions[_i].code));
+    PUT(DATA, 0x00, 0x03);
+    for (int again = 0; again < 3; again++) {
+        start_64(3);
+        state.cr0 |= exceptions[_i].cr0;
+        state.gpr[ARCH_RBX] = DATA;
+        exit = run();
+        ck_assert_int_eq(exit.kind, exceptions[_i].kind);
+        ck_assert_uint_eq(state.rip, CODE + exceptions[_i].at);
+        if (exit.kind == ENGINE_INVALID)
+            continue;
+        ck_assert_uint_eq(exit.fault.vector, exceptions[_i].vector);
+        ck_assert_int_eq(exit.fault.has_error, exceptions[_i].has_error);
+        ck_assert_uint_eq(exit.fault.error, 0);
+    }
+}
+END_TEST
+
+/* BOUND exists in 32-bit code only. */
+START_TEST(bound_range_exceeded)
+{
+    struct engine_exit exit;
+
+    start(&modes[5]);
+    PUT(bases[ARCH_CS], 0x90, 0x62, 0x03 /* bound eax, [ebx] */);
+    state.gpr[ARCH_RAX] = 1;
+    exit = run();
+    ck_assert_int_eq(exit.kind, ENGINE_FAULT);
+    ck_assert_uint_eq(exit.fault.vector, ARCH_BR);
+    ck_assert_uint_eq(state.rip, 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine");
@@ -383,6 +694,16 @@ int main(void)
     tcase_add_loop_test(tcase, mode_is_the_one_loaded, 0, MODES);
     tcase_add_loop_test(tcase, cpl_is_the_one_loaded, 0, MODES);
     tcase_add_test(tcase, modes_follow_each_other);
+    tcase_add_loop_test(tcase, page_fault_is_precise, 0, TEST_COUNT(page_faults));
+    tcase_add_loop_test(tcase, page_fault_in_repeated_string, 0, 3);
+    tcase_add_loop_test(tcase, page_fault_of_the_next_code_page, 0, 4);
+    tcase_add_test(tcase, intercept_before_the_absent_code_page);
+    tcase_add_test(tcase, first_write_walks_again);
+    tcase_add_test(tcase, user_and_supervisor_have_their_own_translations);
+    tcase_add_test(tcase, flushed_translations_are_asked_for_again);
+    tcase_add_test(tcase, no_ram);
+    tcase_add_loop_test(tcase, exception_at_its_instruction, 0, TEST_COUNT(exceptions));
+    tcase_add_test(tcase, bound_range_exceeded);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
