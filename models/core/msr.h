@@ -47,7 +47,7 @@ const struct msr *msr_find_name(const char *name);
 const struct msr_field *msr_field_at(const struct msr *msr, unsigned position);
 const struct msr_field *msr_field_find(const struct msr *msr, const char *name);
 
-/* The bits of MSR that are reserved on PROFILE: a write that sets one is #GP(0). */
+/* The bits of MSR that are in no field that PROFILE has: a write that sets one is #GP(0). */
 uint64_t msr_reserved(const struct msr *msr, const struct cpu_profile *profile);
 
 /* Whether VALUE sets no reserved bit of MSR and uses no reserved encoding. */
