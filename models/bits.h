@@ -21,6 +21,20 @@ static inline uint64_t bits_put(uint64_t value, unsigned hi, unsigned lo, uint64
     return (value & ~BITS(hi, lo)) | ((field << lo) & BITS(hi, lo));
 }
 
+/* The position of the highest bit set in VALUE, which is not 0. */
+static inline unsigned bits_top(uint64_t value)
+{
+#ifdef __GNUC__
+    return 63U - (unsigned)__builtin_clzll(value);
+#else
+    unsigned top = 0;
+
+    while (value >>= 1)
+        top++;
+    return top;
+#endif
+}
+
 /* VALUE with bit WIDTH-1 copied into all bits above it; WIDTH is 1 to 64. */
 static inline uint64_t sign_extend(uint64_t value, unsigned width)
 {

@@ -15,28 +15,14 @@
 
 enum ipt_packet_type {
 #define PACKET(id, ...) IPT_##id,
-#define FIELD(...)
-#define ZERO(...)
-#define END(id)
 #include "packets.def"
-#undef PACKET
-#undef FIELD
-#undef ZERO
-#undef END
     IPT_PACKET_TYPES
 };
 
 /* The opcode byte of each packet: IPT_TIP_OPCODE. */
 enum ipt_opcode {
 #define PACKET(id, name, dump, space, opcode, ...) IPT_##id##_OPCODE = (opcode),
-#define FIELD(...)
-#define ZERO(...)
-#define END(id)
 #include "packets.def"
-#undef PACKET
-#undef FIELD
-#undef ZERO
-#undef END
 };
 
 /* The first bytes of the packets whose opcode byte is not the first. */
@@ -182,25 +168,60 @@ struct ipt_packet {
     };
 };
 
-/* The canonical names, as in the manual without spaces: "TIP.PGD". Never NULL. */
-const char *ipt_packet_name(enum ipt_packet_type type);
-
-/* Encodes PACKET into OUT, which has ROOM bytes, and sets packet->size.
- * PTSIM_NO_SPACE, PTSIM_INVALID (a field out of range): nothing is written. */
-enum ptsim_status ipt_encode(struct ipt_packet *packet, uint8_t *out, size_t room);
-
-/* What decoding has to know from packets before. Zeroed at the start and at each PSB by the
- * decoder itself. */
-struct ipt_decode_state {
-    uint8_t bip_bytes; /* 0: no block open */
+/* A packet as a row of packets.def. */
+struct ipt_packet_row {
+    const char *name;    /* the manual's: "TIP.PGD" */
+    const char *dump;    /* that of Intel's ptdump: "tip.pgd" */
+    const char *section; /* of the SDM */
+    uint8_t header[3];   /* its first bytes, the bits of fields 0 */
+    uint8_t header_size;
+    uint8_t size; /* in bytes, or 0 where it varies */
+    bool cyc_eligible;
 };
 
-/* Decodes the packet at BUF. PTSIM_END when SIZE is 0, PTSIM_TRUNCATED when the bytes there are
- * a packet's beginning, PTSIM_BAD_PACKET; never reads past SIZE. */
+/* A member of struct ipt_packet that a packet has. */
+struct ipt_field {
+    enum ipt_packet_type type;
+    const char *name;    /* that of the member: "cr3" */
+    const char *meaning; /* what the manual calls it */
+    uint8_t hi, lo;      /* its bits in the packet, bit 0 of byte 0 being 0; both 0: it varies */
+    uint8_t shift;       /* the bit of the member that lo holds */
+    uint16_t offset;     /* of the member in struct ipt_packet */
+    uint16_t size;       /* of the member, in bytes */
+};
+
+/* TYPE is below IPT_PACKET_TYPES. */
+const struct ipt_packet_row *ipt_packet_row(enum ipt_packet_type type);
+/* The manual's name. */
+const char *ipt_packet_name(enum ipt_packet_type type);
+/* Field number INDEX of TYPE, or NULL when it has no more. */
+const struct ipt_field *ipt_packet_field(enum ipt_packet_type type, unsigned index);
+uint64_t ipt_field_value(const struct ipt_field *field, const struct ipt_packet *packet);
+
+/* Encodes PACKET into OUT, which has ROOM bytes, and sets packet->size. It writes those bytes and
+ * no more. PTSIM_INVALID where a field is out of its range, PTSIM_NO_SPACE: nothing is written. */
+enum ptsim_status ipt_encode(struct ipt_packet *packet, uint8_t *out, size_t room);
+
+/* What decoding has to know from packets before: whether a block is open, in which a byte that
+ * would else be a short TNT is a BIP. BBP opens one; BEP, OVF and PSB close it (33.4.2.26). All
+ * zero at the start and wherever decoding begins anew. */
+struct ipt_decode_state {
+    uint8_t bip_bytes; /* the size of the block's items: 4 or 8; 0: no block open */
+};
+
+/* Decodes the packet at BUF. PTSIM_END when SIZE is 0; PTSIM_TRUNCATED when all SIZE bytes are the
+ * beginning of a packet and more are needed; PTSIM_BAD_PACKET when no packet begins like this. Then
+ * PACKET and STATE are unchanged. Never reads past SIZE.
+ *
+ * Bad are, beside unknown opcodes, the reserved values of IPBytes and PayloadBytes, a TNT without
+ * outcomes, a CYC of more than 64 bits, and set bits in a ZERO row of packets.def. Other reserved
+ * bits are ignored. */
 enum ptsim_status ipt_decode(struct ipt_decode_state *state, const uint8_t *buf, size_t size,
                              struct ipt_packet *packet);
 
-/* The offset of the next PSB at or after BUF + FROM: PTSIM_OK or PTSIM_NO_SYNC. */
+/* The offset of the next PSB at or after BUF + FROM in *OFFSET: PTSIM_OK or PTSIM_NO_SYNC. Where
+ * the bytes in front of it look like a part of it, because the packet before ends so, the PSB is at
+ * the end of them. */
 enum ptsim_status ipt_sync(const uint8_t *buf, size_t size, size_t from, size_t *offset);
 
 #endif
