@@ -26,6 +26,9 @@ LINES
 none "only one file includes cyaml" <<LINES
 $(echo "$includes" | grep '<cyaml/' | sed 1d)
 LINES
+none "only sim/scenario_yaml.c includes libcyaml and libyaml" <<LINES
+$(echo "$includes" | grep -E "<(cyaml/|yaml\.h)" | grep -v "^sim/scenario_yaml\.c:")
+LINES
 none "sim/ may not include tests/" <<LINES
 $(echo "$includes" | grep '^sim/.*"\.\./tests/')
 LINES
