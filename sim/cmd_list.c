@@ -9,6 +9,7 @@
 
 #include "../models/core/msr.h"
 #include "../models/profile.h"
+#include "../models/pt/packet.h"
 #include "cmd.h"
 
 /* ---- MSRs, as one CPU has them ---- */
@@ -77,6 +78,124 @@ static void msrs_text(const struct cpu_profile *cpu)
             printf("  %-5s  %-4s  %s: %s\n", bits, access_name(field->access), field->name,
                    field->meaning);
         }
+    }
+}
+
+/* ---- packets ---- */
+
+struct packet_row {
+    const char *name;
+    const char *dump;   /* what ptsim dump calls it */
+    const char *prefix; /* the bytes in front of the opcode byte */
+    unsigned opcode;
+    const char *free; /* the bits of the opcode byte that vary; "" for none */
+    unsigned size;    /* 0: it varies */
+    bool cyc;
+    const char *section;
+};
+
+/* Bits HI:LO of the packet, counted from bit 0 of its first byte. */
+struct packet_field {
+    enum ipt_packet_type type;
+    unsigned hi, lo;
+    const char *meaning;
+};
+
+/* The words of packets.def. */
+#define BYTE   ""
+#define EXT    "02 "
+#define EXT2   "02 C3 "
+#define MODE   "99 "
+#define NONE   ""
+#define BIT7   "7"
+#define BITS75 "7:5"
+#define BITS73 "7:3"
+#define BITS72 "7:2"
+#define BITS71 "7:1"
+#define BITS40 "4:0"
+
+#define AT(byte, bit) (8 * (byte) + (bit))
+#define ZERO(id, hi, lo)
+#define END(id)
+
+static const struct packet_row packet_rows[] = {
+#define PACKET(id, name, dump, space, opcode, free, shape, size, cyc, section)                     \
+    { name, dump, space, opcode, free, size, cyc, section },
+#define FIELD(id, type, member, hi, lo, shift, meaning)
+#include "../models/pt/packets.def"
+#undef PACKET
+#undef FIELD
+};
+
+static const struct packet_field packet_fields[] = {
+#define PACKET(...)
+#define FIELD(id, type, member, hi, lo, shift, meaning) { IPT_##id, hi, lo, meaning },
+#include "../models/pt/packets.def"
+#undef PACKET
+#undef FIELD
+};
+
+#define PACKET_FIELDS (sizeof(packet_fields) / sizeof(packet_fields[0]))
+
+static json_t *packet_fields_json(unsigned type)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < PACKET_FIELDS; i++)
+        if (packet_fields[i].type == type)
+            json_array_append_new(list, json_pack("{s:i, s:i, s:s}", "hi", packet_fields[i].hi,
+                                                  "lo", packet_fields[i].lo, "meaning",
+                                                  packet_fields[i].meaning));
+    return list;
+}
+
+static json_t *packets_json(const struct cpu_profile *cpu)
+{
+    json_t *list = json_array();
+
+    (void)cpu;
+    for (unsigned i = 0; i < IPT_PACKET_TYPES; i++) {
+        const struct packet_row *row = &packet_rows[i];
+
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:i, s:s, s:i, s:b, s:s, s:o}", "name", row->name,
+                            "dump", row->dump, "prefix", row->prefix, "opcode", row->opcode,
+                            "opcode_free", row->free, "size", row->size, "cyc", row->cyc, "section",
+                            row->section, "fields", packet_fields_json(i)));
+    }
+    return list;
+}
+
+static void print_packet_field(const struct packet_field *field)
+{
+    unsigned hi = field->hi % 8, lo = field->lo % 8;
+
+    printf("  byte %u bit", field->lo / 8);
+    if (field->hi / 8 != field->lo / 8)
+        printf(" %u to byte %u bit %u", lo, field->hi / 8, hi);
+    else if (hi != lo)
+        printf("s %u:%u", hi, lo);
+    else
+        printf(" %u", hi);
+    printf(": %s\n", field->meaning);
+}
+
+static void packets_text(const struct cpu_profile *cpu)
+{
+    (void)cpu;
+    for (unsigned i = 0; i < IPT_PACKET_TYPES; i++) {
+        const struct packet_row *row = &packet_rows[i];
+        char size[24] = "size varies", bytes[32];
+
+        if (row->size)
+            snprintf(size, sizeof(size), "%u byte%s", row->size, row->size == 1 ? "" : "s");
+        snprintf(bytes, sizeof(bytes), "%s%02X%s%s", row->prefix, row->opcode,
+                 *row->free ? " but for " : "", row->free);
+        printf("%-9s  %-9s  %-18s  %-11s  %-3s  SDM %s\n", row->name, row->dump, bytes, size,
+               row->cyc ? "CYC" : "", row->section);
+        for (size_t j = 0; j < PACKET_FIELDS; j++)
+            if (packet_fields[j].type == i)
+                print_packet_field(&packet_fields[j]);
     }
 }
 
@@ -167,6 +286,7 @@ static const struct list {
     void (*text)(const struct cpu_profile *cpu);
 } lists[] = {
     { "msrs", msrs_json, msrs_text },
+    { "packets", packets_json, packets_text },
     { "cpus", cpus_json, cpus_text },
 };
 
@@ -192,7 +312,7 @@ static int print_list(const char *name, const struct cpu_profile *cpu, bool json
     const struct list *list = list_find(name);
 
     if (!list)
-        return cmd_error(CMD_USAGE, "list: no list '%s'; there are msrs and cpus", name);
+        return cmd_error(CMD_USAGE, "list: no list '%s'; there are msrs, packets and cpus", name);
     if (json)
         return print_json(list->json(cpu));
     list->text(cpu);

@@ -27,6 +27,12 @@ has '17:14 rw MTCFreq: ART bit whose change sends MTC' "$PTSIM" list msrs
 has 'MSR_PLATFORM_INFO CEH reset 1500H read only SDM 33.4.2.12; 35.1' "$PTSIM" list msrs
 has '"name": "IA32_RTIT_OUTPUT_MASK_PTRS",' "$PTSIM" list --json msrs
 has '"index": "0x561",' "$PTSIM" list --json msrs
+has 'TIP tip 0D but for 7:5 size varies CYC SDM 33.4.2.2' "$PTSIM" list packets
+has 'PIP pip 02 43 8 bytes CYC SDM 33.4.2.7' "$PTSIM" list packets
+has 'byte 2 bit 1 to byte 7 bit 7: CR3[51:5]' "$PTSIM" list packets
+has 'byte 0 bits 7:5: IPBytes' "$PTSIM" list packets
+has 'byte 1 bit 2: RFLAGS.IF, with event trace' "$PTSIM" list packets
+has '"name": "PSB",' "$PTSIM" list --json packets
 has 'broadwell: Broadwell server, the first generation: one ToPA region (SDM 33.2.7.2)' \
     "$PTSIM" list cpus
 has 'pt_topa_multi no CPUID.14H.0:ECX[1]: tables of more than one output entry' "$PTSIM" list cpus
@@ -39,5 +45,5 @@ has 'IA32_EFER C0000080H reset 0H SDM 35.1, table 35-2; 2.2.1' "$PTSIM" list -c 
 "$PTSIM" list --cpu=broadwell msrs | grep -q MTCFreq && { echo "broadwell has MTC"; status=1; }
 
 fails "ptsim: list: no CPU 'z80'; see 'ptsim list cpus'" "$PTSIM" list --cpu=z80 msrs
-fails "ptsim: list: no list 'pins'; there are msrs and cpus" "$PTSIM" list pins
+fails "ptsim: list: no list 'pins'; there are msrs, packets and cpus" "$PTSIM" list pins
 exit $status
