@@ -83,119 +83,86 @@ static void msrs_text(const struct cpu_profile *cpu)
 
 /* ---- packets ---- */
 
-struct packet_row {
-    const char *name;
-    const char *dump;   /* what ptsim dump calls it */
-    const char *prefix; /* the bytes in front of the opcode byte */
-    unsigned opcode;
-    const char *free; /* the bits of the opcode byte that vary; "" for none */
-    unsigned size;    /* 0: it varies */
-    bool cyc;
-    const char *section;
-};
+/* Whether FIELD has a fixed place in its packet. */
+static bool is_placed(const struct ipt_field *field)
+{
+    return field->hi || field->lo;
+}
 
-/* Bits HI:LO of the packet, counted from bit 0 of its first byte. */
-struct packet_field {
-    enum ipt_packet_type type;
-    unsigned hi, lo;
-    const char *meaning;
-};
-
-/* The words of packets.def. */
-#define BYTE   ""
-#define EXT    "02 "
-#define EXT2   "02 C3 "
-#define MODE   "99 "
-#define NONE   ""
-#define BIT7   "7"
-#define BITS75 "7:5"
-#define BITS73 "7:3"
-#define BITS72 "7:2"
-#define BITS71 "7:1"
-#define BITS40 "4:0"
-
-#define AT(byte, bit) (8 * (byte) + (bit))
-#define ZERO(id, hi, lo)
-#define END(id)
-
-static const struct packet_row packet_rows[] = {
-#define PACKET(id, name, dump, space, opcode, free, shape, size, cyc, section)                     \
-    { name, dump, space, opcode, free, size, cyc, section },
-#define FIELD(id, type, member, hi, lo, shift, meaning)
-#include "../models/pt/packets.def"
-#undef PACKET
-#undef FIELD
-};
-
-static const struct packet_field packet_fields[] = {
-#define PACKET(...)
-#define FIELD(id, type, member, hi, lo, shift, meaning) { IPT_##id, hi, lo, meaning },
-#include "../models/pt/packets.def"
-#undef PACKET
-#undef FIELD
-};
-
-#define PACKET_FIELDS (sizeof(packet_fields) / sizeof(packet_fields[0]))
-
-static json_t *packet_fields_json(unsigned type)
+static json_t *packet_fields_json(enum ipt_packet_type type)
 {
     json_t *list = json_array();
+    const struct ipt_field *field;
 
-    for (size_t i = 0; i < PACKET_FIELDS; i++)
-        if (packet_fields[i].type == type)
-            json_array_append_new(list, json_pack("{s:i, s:i, s:s}", "hi", packet_fields[i].hi,
-                                                  "lo", packet_fields[i].lo, "meaning",
-                                                  packet_fields[i].meaning));
+    for (unsigned i = 0; (field = ipt_packet_field(type, i)); i++) {
+        json_t *item = json_pack("{s:s, s:s}", "name", field->name, "meaning", field->meaning);
+
+        if (is_placed(field)) {
+            json_object_set_new(item, "hi", json_integer(field->hi));
+            json_object_set_new(item, "lo", json_integer(field->lo));
+        }
+        json_array_append_new(list, item);
+    }
     return list;
+}
+
+/* The bytes that say which packet it is, the bits of fields in them 0. */
+static const char *header_text(const struct ipt_packet_row *row, char text[static 16])
+{
+    size_t at = 0;
+
+    for (unsigned i = 0; i < row->header_size; i++)
+        at += (size_t)snprintf(text + at, 16 - at, i ? " %02X" : "%02X", row->header[i]);
+    return text;
 }
 
 static json_t *packets_json(const struct cpu_profile *cpu)
 {
     json_t *list = json_array();
+    char header[16];
 
     (void)cpu;
     for (unsigned i = 0; i < IPT_PACKET_TYPES; i++) {
-        const struct packet_row *row = &packet_rows[i];
+        const struct ipt_packet_row *row = ipt_packet_row(i);
 
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:i, s:s, s:i, s:b, s:s, s:o}", "name", row->name,
-                            "dump", row->dump, "prefix", row->prefix, "opcode", row->opcode,
-                            "opcode_free", row->free, "size", row->size, "cyc", row->cyc, "section",
-                            row->section, "fields", packet_fields_json(i)));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:s, s:i, s:b, s:s, s:o}", "name", row->name,
+                                        "dump", row->dump, "header", header_text(row, header),
+                                        "size", row->size, "cyc_eligible", row->cyc_eligible,
+                                        "section", row->section, "fields", packet_fields_json(i)));
     }
     return list;
 }
 
-static void print_packet_field(const struct packet_field *field)
+static void print_packet_field(const struct ipt_field *field)
 {
     unsigned hi = field->hi % 8, lo = field->lo % 8;
 
-    printf("  byte %u bit", field->lo / 8);
-    if (field->hi / 8 != field->lo / 8)
-        printf(" %u to byte %u bit %u", lo, field->hi / 8, hi);
+    if (!is_placed(field))
+        printf("  varies");
+    else if (field->hi / 8 != field->lo / 8)
+        printf("  byte %d bit %u to byte %d bit %u", field->lo / 8, lo, field->hi / 8, hi);
     else if (hi != lo)
-        printf("s %u:%u", hi, lo);
+        printf("  byte %d bits %u:%u", field->lo / 8, hi, lo);
     else
-        printf(" %u", hi);
+        printf("  byte %d bit %u", field->lo / 8, hi);
     printf(": %s\n", field->meaning);
 }
 
 static void packets_text(const struct cpu_profile *cpu)
 {
+    char header[16], size[24];
+
     (void)cpu;
     for (unsigned i = 0; i < IPT_PACKET_TYPES; i++) {
-        const struct packet_row *row = &packet_rows[i];
-        char size[24] = "size varies", bytes[32];
+        const struct ipt_packet_row *row = ipt_packet_row(i);
+        const struct ipt_field *field;
 
-        if (row->size)
-            snprintf(size, sizeof(size), "%u byte%s", row->size, row->size == 1 ? "" : "s");
-        snprintf(bytes, sizeof(bytes), "%s%02X%s%s", row->prefix, row->opcode,
-                 *row->free ? " but for " : "", row->free);
-        printf("%-9s  %-9s  %-18s  %-11s  %-3s  SDM %s\n", row->name, row->dump, bytes, size,
-               row->cyc ? "CYC" : "", row->section);
-        for (size_t j = 0; j < PACKET_FIELDS; j++)
-            if (packet_fields[j].type == i)
-                print_packet_field(&packet_fields[j]);
+        snprintf(size, sizeof(size), row->size ? "size %d" : "size varies", row->size);
+        printf("%-9s  %-9s  %-8s  %-11s  %-3s  SDM %s\n", row->name, row->dump,
+               header_text(row, header), size, row->cyc_eligible ? "CYC" : "", row->section);
+        for (unsigned j = 0; (field = ipt_packet_field(i, j)); j++)
+            print_packet_field(field);
     }
 }
 

@@ -27,8 +27,8 @@ has '17:14 rw MTCFreq: ART bit whose change sends MTC' "$PTSIM" list msrs
 has 'MSR_PLATFORM_INFO CEH reset 1500H read only SDM 33.4.2.12; 35.1' "$PTSIM" list msrs
 has '"name": "IA32_RTIT_OUTPUT_MASK_PTRS",' "$PTSIM" list --json msrs
 has '"index": "0x561",' "$PTSIM" list --json msrs
-has 'TIP tip 0D but for 7:5 size varies CYC SDM 33.4.2.2' "$PTSIM" list packets
-has 'PIP pip 02 43 8 bytes CYC SDM 33.4.2.7' "$PTSIM" list packets
+has 'TIP tip 0D size varies CYC SDM 33.4.2.2' "$PTSIM" list packets
+has 'PIP pip 02 43 size 8 CYC SDM 33.4.2.7' "$PTSIM" list packets
 has 'byte 2 bit 1 to byte 7 bit 7: CR3[51:5]' "$PTSIM" list packets
 has 'byte 0 bits 7:5: IPBytes' "$PTSIM" list packets
 has 'byte 1 bit 2: RFLAGS.IF, with event trace' "$PTSIM" list packets
