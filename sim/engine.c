@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <unicorn/unicorn.h>
 
+#include "code_map.h"
 #include "hidden.h"
+#include "intercepts.h"
 
 /* A Unicorn context that holds one hidden state. */
 struct context {
@@ -22,7 +24,6 @@ enum {
     GPRS_AND_RFLAGS = ARCH_GPRS + 1,
     XMMS = 16,
     STS = 8,
-    CODE_PAGES = 1024,
     PROBE_PAGES = 16,
     MAX_INSN = 15,
 };
@@ -36,11 +37,6 @@ struct fpu {
     uint64_t fip, fdp;
     uint32_t mxcsr;
     uint16_t fpcw, fpsw, fptag, fcs, fds, fop;
-};
-
-struct intercept {
-    uint64_t linear;
-    uc_hook hook;
 };
 
 /* What a TLB fill asks. */
@@ -57,13 +53,6 @@ struct refused {
     bool ended_run;
     uint64_t linear;
     enum arch_access access;
-};
-
-/* Where a linear page with code was when it was last fetched from. */
-struct code_page {
-    uint64_t linear;
-    uint64_t phys;
-    bool used;
 };
 
 /* One instruction run for the addresses that it accesses. */
@@ -107,12 +96,10 @@ struct engine {
     struct refused refused;
     struct probe probe;
     uc_context *before_probe;
-    struct code_page code_pages[CODE_PAGES]; /* by the low bits of the page number */
+    struct code_map *code;
     bool stepping;
 
-    struct intercept *intercepts; /* ascending addresses */
-    size_t intercept_count;
-    size_t intercept_room;
+    struct intercepts intercepts;
     bool out_of_memory;
 };
 
@@ -140,20 +127,17 @@ static void code_changed(struct engine *engine, uint64_t linear, uint32_t size)
 }
 
 /* The page at LINEAR is about to be executed. Where it is another one than before, Unicorn
- * finds the right translations by itself, without a word. */
-static void fetch_page(struct engine *engine, uint64_t linear, uint64_t phys)
+ * finds the right translations by itself, without a word. A block of the page before may run on
+ * into this one. */
+static void execute_page(struct engine *engine, uint64_t linear, uint64_t phys)
 {
-    struct code_page *seen = &engine->code_pages[linear / MEMORY_PAGE_SIZE % CODE_PAGES];
-    struct code_page now = { .linear = linear, .phys = phys, .used = true };
-
     memory_mark_code(engine->memory, phys);
-    if (seen->used && (seen->linear != linear || seen->phys != phys)) {
-        if (linear >= MEMORY_PAGE_SIZE)
-            code_changed(engine, linear - MEMORY_PAGE_SIZE, 2 * MEMORY_PAGE_SIZE);
-        else
-            code_changed(engine, linear, MEMORY_PAGE_SIZE);
-    }
-    *seen = now;
+    if (!code_map_execute(engine->code, linear, phys))
+        return;
+    if (linear >= MEMORY_PAGE_SIZE)
+        code_changed(engine, linear - MEMORY_PAGE_SIZE, 2 * MEMORY_PAGE_SIZE);
+    else
+        code_changed(engine, linear, MEMORY_PAGE_SIZE);
 }
 
 static bool refuse(struct engine *engine, uint64_t linear, enum arch_access access,
@@ -189,7 +173,9 @@ static bool fill_guest(struct engine *engine, uint64_t linear, enum arch_access 
     if (access != ARCH_FETCH || !t.user || engine->loaded.cpl == 3)
         entry->perms |= UC_PROT_READ | (t.write ? UC_PROT_WRITE : 0);
     if (access == ARCH_FETCH)
-        fetch_page(engine, linear, t.phys);
+        execute_page(engine, linear, t.phys);
+    if (entry->perms & UC_PROT_WRITE)
+        code_map_write(engine->code, linear, t.phys);
     entry->paddr = t.phys < memory_size(engine->memory) ? t.phys : engine->void_phys;
     return true;
 }
@@ -266,14 +252,24 @@ static bool on_probe(uc_engine *uc, uc_mem_type type, uint64_t phys, int size, i
     return !probe->found;
 }
 
+/* A block was translated. From now on Unicorn notices writes to it at its linear address; at
+ * others it does after the next TLB fill. */
 static void on_edge(uc_engine *uc, uc_tb *current, uc_tb *previous, void *ctx)
 {
     struct engine *engine = ctx;
+    uint64_t first = current->pc & ~(MEMORY_PAGE_SIZE - 1);
+    uint64_t last = (current->pc + current->size - 1) & ~(MEMORY_PAGE_SIZE - 1);
+    bool alias;
 
-    (void)uc;
     (void)previous;
-    if (engine->fill == FILL_GUEST)
-        code_changed(engine, current->pc, current->size);
+    if (engine->fill != FILL_GUEST)
+        return;
+    alias = code_map_has_alias(engine->code, first);
+    if (last != first)
+        alias |= code_map_has_alias(engine->code, last);
+    if (alias)
+        must(uc_ctl_flush_tlb(uc));
+    code_changed(engine, current->pc, current->size);
 }
 
 /* An exception that is no page fault: Unicorn believes from here on that it is being delivered,
@@ -479,6 +475,7 @@ static bool build(struct engine *engine, const struct hidden *want)
     }
     write_table(engine, UC_X86_REG_GDTR, 0, STUB_GDT, STUB_GDT_LIMIT, 0);
     must(uc_reg_write_batch(engine->uc, ids, values, 8));
+    engine->exit = (struct engine_exit){ .kind = ENGINE_STOPPED };
     /* where it lands is refused, and that ends the run */
     err = uc_emu_start(engine->uc, stub.entry, 0, 0, 0);
     engine->fill = FILL_GUEST;
@@ -831,86 +828,39 @@ uint64_t engine_rflags(struct engine *engine)
  * Intercepts
  */
 
-/* The first intercept at LINEAR or above. */
-static size_t find_intercept(const struct engine *engine, uint64_t linear)
-{
-    size_t low = 0;
-    size_t high = engine->intercept_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (engine->intercepts[middle].linear < linear)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool is_intercept(const struct engine *engine, uint64_t linear)
-{
-    size_t i = find_intercept(engine, linear);
-
-    return i < engine->intercept_count && engine->intercepts[i].linear == linear;
-}
-
-static bool room_for_intercept(struct engine *engine)
-{
-    size_t room = engine->intercept_room ? engine->intercept_room * 2 : 64;
-    struct intercept *grown;
-
-    if (engine->intercept_count < engine->intercept_room)
-        return true;
-    grown = realloc(engine->intercepts, room * sizeof(*grown));
-    if (!grown)
-        return false;
-    engine->intercepts = grown;
-    engine->intercept_room = room;
-    return true;
-}
-
 /* Unicorn calls this also for hooks that were deleted, from code translated before. */
 static void on_intercept(uc_engine *uc, uint64_t linear, uint32_t size, void *ctx)
 {
     struct engine *engine = ctx;
 
     (void)size;
-    if (!engine->stepping && is_intercept(engine, linear))
+    if (!engine->stepping && intercepts_find(&engine->intercepts, linear))
         uc_emu_stop(uc);
 }
 
 bool engine_intercept(struct engine *engine, uint64_t linear)
 {
-    size_t i = find_intercept(engine, linear);
-    uc_hook hook;
+    struct intercept *intercept = intercepts_find(&engine->intercepts, linear);
 
-    if (is_intercept(engine, linear))
+    if (intercept)
         return false;
-    if (!room_for_intercept(engine) ||
-        uc_hook_add(engine->uc, &hook, UC_HOOK_CODE, (void *)on_intercept, engine, linear,
-                    linear) != UC_ERR_OK) {
+    intercept = intercepts_add(&engine->intercepts, linear);
+    if (!intercept || uc_hook_add(engine->uc, &intercept->hook, UC_HOOK_CODE, (void *)on_intercept,
+                                  engine, linear, linear) != UC_ERR_OK)
         engine->out_of_memory = true;
-        return true;
-    }
-    memmove(&engine->intercepts[i + 1], &engine->intercepts[i],
-            (engine->intercept_count - i) * sizeof(engine->intercepts[0]));
-    engine->intercepts[i] = (struct intercept){ .linear = linear, .hook = hook };
-    engine->intercept_count++;
-    must(uc_ctl_remove_cache(engine->uc, linear, linear + 1));
+    else
+        must(uc_ctl_remove_cache(engine->uc, linear, linear + 1));
     return true;
 }
 
 void engine_forget(struct engine *engine, uint64_t linear)
 {
-    size_t i = find_intercept(engine, linear);
+    struct intercept *intercept = intercepts_find(&engine->intercepts, linear);
 
-    if (!is_intercept(engine, linear))
+    if (!intercept)
         return;
-    must(uc_hook_del(engine->uc, engine->intercepts[i].hook));
-    engine->intercept_count--;
-    memmove(&engine->intercepts[i], &engine->intercepts[i + 1],
-            (engine->intercept_count - i) * sizeof(engine->intercepts[0]));
+    must(uc_hook_del(engine->uc, intercept->hook));
+    intercepts_remove(&engine->intercepts, intercept);
 }
 
 /*
@@ -1020,7 +970,8 @@ struct engine *engine_new(struct memory *memory, const struct engine_ops *ops, v
     engine->ops = ops;
     engine->ctx = ctx;
     engine->stub_page = aligned_alloc(STUB_SIZE, STUB_SIZE);
-    if (!engine->stub_page || start(engine) != UC_ERR_OK) {
+    engine->code = code_map_new(memory_size(memory));
+    if (!engine->stub_page || !engine->code || start(engine) != UC_ERR_OK) {
         engine_free(engine);
         return NULL;
     }
@@ -1050,6 +1001,7 @@ void engine_free(struct engine *engine)
     if (engine->uc)
         uc_close(engine->uc);
     free(engine->stub_page);
-    free(engine->intercepts);
+    code_map_free(engine->code);
+    intercepts_free(&engine->intercepts);
     free(engine);
 }

@@ -13,11 +13,6 @@ struct memory {
     void *ctx;
 };
 
-static uint64_t code_map_size(uint64_t size)
-{
-    return size / MEMORY_PAGE_SIZE / 8 + 1;
-}
-
 /* Zeroed address space whose pages the host allocates at their first use; NULL if it has none. */
 static void *reserve(uint64_t size)
 {
@@ -40,7 +35,7 @@ struct memory *memory_new(uint64_t size)
         size = (size + MEMORY_PAGE_SIZE - 1) & ~(MEMORY_PAGE_SIZE - 1);
     memory->size = size ? size : MEMORY_PAGE_SIZE;
     memory->ram = reserve(memory->size);
-    memory->code = reserve(code_map_size(memory->size));
+    memory->code = calloc(memory->size / MEMORY_PAGE_SIZE / 8 + 1, 1);
     if (!memory->ram || !memory->code) {
         memory_free(memory);
         return NULL;
@@ -54,8 +49,7 @@ void memory_free(struct memory *memory)
         return;
     if (memory->ram)
         munmap(memory->ram, (size_t)memory->size);
-    if (memory->code)
-        munmap(memory->code, (size_t)code_map_size(memory->size));
+    free(memory->code);
     free(memory);
 }
 

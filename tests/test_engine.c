@@ -684,6 +684,494 @@ START_TEST(bound_range_exceeded)
 }
 END_TEST
 
+static bool change_covers(uint64_t linear)
+{
+    for (size_t i = 0; i < change_count; i++) {
+        if (linear - changes[i].linear < changes[i].size)
+            return true;
+    }
+    return false;
+}
+
+/* x87, MMX and SSE state lives through changes of mode, CPL and exceptions. */
+START_TEST(fpu_state_survives)
+{
+    /* fninit; fldpi; fld1; movups xmm15, [rbx]; ldmxcsr [rbx+16]; fldcw [rbx+20]; nop */
+    static const uint8_t set[] = { 0xdb, 0xe3, 0xd9, 0xeb, 0xd9, 0xe8, 0x44, 0x0f, 0x10, 0x3b,
+                                   0x0f, 0xae, 0x53, 0x10, 0xd9, 0x6b, 0x14, 0x90 };
+    /* fxsave [rbx]; nop */
+    static const uint8_t get[] = { 0x48, 0x0f, 0xae, 0x03, 0x90 };
+    static const uint8_t expect[] = { 0x7f, 0x06, 0x00, 0x30, 0xc0 }; /* FCW, FSW, FTW */
+    static const uint8_t pi[] = { 0x35, 0xc2, 0x68, 0x21, 0xa2, 0xda, 0x0f, 0xc9, 0x00, 0x40 };
+    static const uint8_t one[] = { 0, 0, 0, 0, 0, 0, 0, 0x80, 0xff, 0x3f };
+    uint8_t image[512];
+
+    put(CODE, set, sizeof(set));
+    put(CODE + 0x100, get, sizeof(get));
+    PUT(CODE + 0x200, 0x0f, 0x06 /* clts: #GP at CPL 3 */);
+    PUT(DATA, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, /* MXCSR */ 0x80, 0x7f, 0, 0,
+        /* FCW */ 0x7f, 0x06);
+    start_64(3);
+    state.gpr[ARCH_RBX] = DATA;
+    run_to(CODE + sizeof(set) - 1);
+    state.rip = CODE + 0x200;
+    ck_assert_int_eq(run().kind, ENGINE_FAULT);
+    for (unsigned i = 0; i < MODES; i++) {
+        start(&modes[i]);
+        ck_assert_int_eq(engine_load(engine, &state), PTSIM_OK);
+    }
+    start_64(0);
+    state.rip = CODE + 0x100;
+    state.gpr[ARCH_RBX] = DATA + PAGE;
+    run_to(CODE + 0x104);
+    port.read(port.ctx, DATA + PAGE, image, sizeof(image));
+    ck_assert_mem_eq(image, expect, sizeof(expect));
+    ck_assert_uint_eq(le_load(image + 24, 4), 0x7f80);
+    ck_assert_mem_eq(image + 32, one, 10);
+    ck_assert_mem_eq(image + 48, pi, 10);
+    for (unsigned i = 0; i < 16; i++)
+        ck_assert_uint_eq(image[160 + 15 * 16 + i], i + 1);
+}
+END_TEST
+
+/* What FXSAVE shows of a fresh processor (SDM vol. 3A, table 10-1) and of a new process: all
+ * of it, so that nothing of the host can be in it. */
+START_TEST(fpu_state_at_the_start)
+{
+    uint8_t image[512], expect[512] = { 0 };
+
+    le_store(expect, _i ? 0x37f : 0x40, 2);
+    expect[4] = _i ? 0x00 : 0xff; /* abridged: 1 is not empty */
+    le_store(expect + 24, 0x1f80, 4);
+    le_store(expect + 28, 0xffff, 4); /* MXCSR_MASK */
+    if (_i)
+        engine_finit(engine);
+    start_64(0);
+    state.gpr[ARCH_RBX] = DATA;
+    PUT(CODE, 0x48, 0x0f, 0xae, 0x03 /* fxsave64 [rbx] */, 0x90);
+    run_to(CODE + 4);
+    port.read(port.ctx, DATA, image, sizeof(image));
+    ck_assert_mem_eq(image, expect, sizeof(image));
+}
+END_TEST
+
+/* XSAVE writes what XCR0 enables, and XGETBV shows it. */
+START_TEST(xcr0_is_the_one_loaded)
+{
+    static const uint64_t values[] = { 1, 3 };
+
+    start_64(0);
+    state.cr4 |= CR4_OSXSAVE;
+    state.xcr0 = values[_i];
+    state.gpr[ARCH_RBX] = DATA;
+    state.gpr[ARCH_RAX] = 7;
+    /* xsave [rbx]; xor ecx, ecx; xgetbv; nop */
+    PUT(CODE, 0x0f, 0xae, 0x23, 0x31, 0xc9, 0x0f, 0x01, 0xd0, 0x90);
+    run_to(CODE + 8);
+    ck_assert_uint_eq(mem_port_read(&port, DATA + 512, 8), values[_i]);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], values[_i]);
+    ck_assert_uint_eq(state.gpr[ARCH_RDX], 0);
+}
+END_TEST
+
+START_TEST(intercepts)
+{
+    /* inc rax; inc rbx; jmp to the start */
+    PUT(CODE, 0x48, 0xff, 0xc0, 0x48, 0xff, 0xc3, 0xeb, 0xf8);
+    start_64(0);
+    stop_at_block = CODE;
+    /* translated before it is intercepted */
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert(engine_intercept(engine, CODE + 6));
+    ck_assert(!engine_intercept(engine, CODE + 6));
+    stop_at_block = 0;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.rip, CODE + 6);
+    /* it stays where it is until it is stepped over */
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.rip, CODE + 6);
+    ck_assert_uint_eq(state.gpr[ARCH_RBX], 1);
+    ck_assert_int_eq(engine_load(engine, &state), PTSIM_OK);
+    ck_assert_int_eq(engine_step(engine).kind, ENGINE_STOPPED);
+    engine_save(engine, &state);
+    ck_assert_uint_eq(state.rip, CODE);
+    ck_assert_uint_eq(state.rflags & RFLAGS_TF, 0);
+    /* one more, at the start of a block; then the old one is forgotten */
+    engine_intercept(engine, CODE + 3);
+    engine_forget(engine, CODE + 6);
+    engine_forget(engine, CODE + 6);
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+        ck_assert_uint_eq(state.rip, CODE + 3);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX], 2 + i);
+        state.rip = CODE + 6;
+    }
+    ck_assert(engine_intercept(engine, CODE + 6));
+    state.rip = CODE + 6;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.rip, CODE + 6);
+}
+END_TEST
+
+/* Inside the block hook of the very block, as the machine does it. */
+static void intercept_in_hook(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    on_block(uc, linear, size, ctx);
+    if (linear == CODE && engine_intercept(engine, CODE + 3))
+        engine_stop(engine);
+}
+
+START_TEST(intercept_in_a_block_hook)
+{
+    struct engine_ops in_hook = ops;
+
+    in_hook.block = intercept_in_hook;
+    engine_free(engine);
+    engine = engine_new(memory, &in_hook, NULL);
+    PUT(CODE, 0x48, 0xff, 0xc0, 0x48, 0xff, 0xc3, 0xeb, 0xf8);
+    start_64(0);
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.rip, CODE);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 0);
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.rip, CODE + 3);
+    ck_assert_uint_eq(block_count, 2);
+}
+END_TEST
+
+/* An intercept of code that is not there yet is no error. */
+START_TEST(intercept_of_an_absent_page)
+{
+    struct engine_exit exit;
+
+    add_page((struct page){ .linear = BAD, .absent = true });
+    PUT(CODE, 0xff, 0xe3 /* jmp rbx */);
+    start_64(0);
+    state.gpr[ARCH_RBX] = BAD;
+    ck_assert_int_eq(engine_load(engine, &state), PTSIM_OK);
+    ck_assert(engine_intercept(engine, BAD));
+    exit = run();
+    ck_assert_int_eq(exit.kind, ENGINE_FAULT);
+    ck_assert_uint_eq(exit.fault.address, BAD);
+    ck_assert_uint_eq(state.rip, BAD);
+    pages[0].absent = false;
+    pages[0].phys = CODE + PAGE;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(state.rip, BAD);
+}
+END_TEST
+
+START_TEST(hundreds_of_intercepts)
+{
+    enum { COUNT = 500 };
+
+    for (unsigned i = 0; i < COUNT; i++)
+        PUT(CODE + 3 * i, 0x48, 0xff, 0xc0 /* inc rax */);
+    start_64(0);
+    ck_assert_int_eq(engine_load(engine, &state), PTSIM_OK);
+    for (unsigned i = 0; i < COUNT; i++)
+        ck_assert(engine_intercept(engine, CODE + 3 * (i * 7 % COUNT)));
+    for (unsigned i = 0; i < COUNT; i++) {
+        ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+        ck_assert_uint_eq(state.rip, CODE + 3 * i);
+        engine_forget(engine, state.rip);
+    }
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], COUNT - 1);
+}
+END_TEST
+
+/* Every instruction steps alone, in each mode. */
+START_TEST(steps_one_instruction)
+{
+    const struct mode *mode = &modes[_i];
+    static const uint8_t code[] = { 0x40, 0x50, 0x90, 0x9c, 0x58, 0xeb, 0x02, 0x00, 0x00, 0x90 };
+    static const uint8_t after[] = { 1, 2, 3, 4, 5, 9, 10 };
+    bool rex = mode->code_bits == 64; /* 40 is a prefix there */
+    uint64_t start_ip;
+
+    start(mode);
+    state.rflags |= RFLAGS_IOPL;
+    start_ip = state.rip;
+    put(bases[ARCH_CS], code, sizeof(code));
+    for (unsigned i = rex; i < sizeof(after); i++) {
+        ck_assert_int_eq(engine_load(engine, &state), PTSIM_OK);
+        ck_assert_int_eq(engine_step(engine).kind, ENGINE_STOPPED);
+        engine_save(engine, &state);
+        ck_assert_uint_eq(state.rip, start_ip + after[i]);
+        ck_assert_uint_eq(state.rflags & RFLAGS_TF, 0);
+    }
+    /* what PUSHF pushed */
+    ck_assert_uint_eq(state.gpr[ARCH_RAX] & RFLAGS_TF, 0);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX] & RFLAGS_IOPL, RFLAGS_IOPL);
+}
+END_TEST
+
+START_TEST(step_that_faults)
+{
+    struct engine_exit exit;
+
+    add_page((struct page){ .linear = BAD, .absent = true });
+    PUT(CODE, 0x8a, 0x43, 0x07 /* mov al, [rbx+7] */);
+    start_64(0);
+    state.gpr[ARCH_RBX] = BAD;
+    ck_assert_int_eq(engine_load(engine, &state), PTSIM_OK);
+    exit = engine_step(engine);
+    engine_save(engine, &state);
+    ck_assert_int_eq(exit.kind, ENGINE_FAULT);
+    ck_assert_uint_eq(exit.fault.address, BAD + 7);
+    ck_assert_uint_eq(state.rip, CODE);
+    ck_assert_uint_eq(state.rflags & RFLAGS_TF, 0);
+}
+END_TEST
+
+START_TEST(step_of_a_repeated_string)
+{
+    PUT(CODE, 0xf3, 0xaa /* rep stosb */, 0x90);
+    start_64(0);
+    state.gpr[ARCH_RCX] = 3;
+    state.gpr[ARCH_RDI] = DATA;
+    for (unsigned i = 1; i <= 3; i++) {
+        ck_assert_int_eq(engine_load(engine, &state), PTSIM_OK);
+        ck_assert_int_eq(engine_step(engine).kind, ENGINE_STOPPED);
+        engine_save(engine, &state);
+        ck_assert_uint_eq(state.gpr[ARCH_RDI], DATA + i);
+        ck_assert_uint_eq(state.gpr[ARCH_RCX], 3 - i);
+    }
+    ck_assert_uint_eq(state.rip, CODE + 2);
+}
+END_TEST
+
+/* The guest's own RFLAGS.TF: one instruction, then the trap. */
+START_TEST(trap_flag)
+{
+    struct engine_exit exit;
+
+    PUT(CODE, 0x48, 0xff, 0xc0, 0x9c /* pushfq */, 0x48, 0xff, 0xc0);
+    start_64(3);
+    state.rflags |= RFLAGS_TF;
+    for (unsigned i = 0; i < 2; i++) {
+        exit = run();
+        ck_assert_int_eq(exit.kind, ENGINE_TRAP);
+        ck_assert_uint_eq(exit.fault.vector, ARCH_DB);
+        ck_assert(!exit.fault.has_error);
+        ck_assert_uint_eq(state.rip, CODE + 3 + i);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX], 1);
+        ck_assert(state.rflags & RFLAGS_TF);
+    }
+    ck_assert(mem_port_read(&port, STACK - 8, 8) & RFLAGS_TF);
+}
+END_TEST
+
+/* Blocks end after 512 instructions and are all announced. */
+START_TEST(long_blocks)
+{
+    for (unsigned i = 0; i < 1300; i++)
+        PUT(CODE + i, 0x90);
+    start_64(0);
+    run_to(CODE + 1300);
+    ck_assert_uint_eq(block_count, 3);
+    ck_assert_uint_eq(blocks[0].linear, CODE);
+    ck_assert_uint_eq(blocks[1].linear, CODE + 512);
+    ck_assert_uint_eq(blocks[2].linear, CODE + 1024);
+}
+END_TEST
+
+START_TEST(stop_in_a_block_hook)
+{
+    PUT(CODE, 0x48, 0xff, 0xc0, 0xeb, 0xfb);
+    start_64(0);
+    stop_at_block = CODE;
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+        ck_assert_uint_eq(state.rip, CODE);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX], 0);
+    }
+}
+END_TEST
+
+/* Code that writes code, through its own or another mapping of the page; the changed
+ * instruction is in the block that writes, or in another one. */
+START_TEST(self_modifying_code)
+{
+    bool alias = _i & 1;
+    bool same_block = _i & 2;
+    uint64_t target = same_block ? CODE + 3 : CODE + 0x100;
+    uint64_t end = target + 2;
+
+    /* mov [rbx+1], cl; then in the same block, or over a jump to another: mov al, 0x11; nop */
+    PUT(CODE, 0x88, 0x4b, 0x01, 0xe9, 0xf8, 0x00, 0x00, 0x00);
+    PUT(target, 0xb0, 0x11, 0x90);
+    add_page((struct page){ .linear = BAD, .phys = CODE });
+    start_64(0);
+    for (unsigned i = 0; i < 5; i++) {
+        state.rip = CODE;
+        state.gpr[ARCH_RBX] = alias ? target - CODE + BAD : target;
+        state.gpr[ARCH_RCX] = 0x20 + i;
+        change_count = 0;
+        if (i == 0)
+            run_to(end);
+        else
+            ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+        ck_assert_uint_eq(state.rip, end);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x20 + i);
+        ck_assert(change_covers(target) || change_covers(CODE));
+    }
+}
+END_TEST
+
+/* The engine's models write code: a handler's frame, a debugger, a loader. */
+START_TEST(code_written_by_models)
+{
+    PUT(CODE, 0xb0, 0x11, 0x90);
+    start_64(0);
+    run_to(CODE + 2);
+    for (unsigned i = 0; i < 3; i++) {
+        PUT(CODE + 1, (uint8_t)(0x30 + i));
+        state.rip = CODE;
+        change_count = 0;
+        ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x30 + i);
+        ck_assert(change_covers(CODE));
+    }
+}
+END_TEST
+
+/* The page tables put another page there, whose code was translated long ago. */
+START_TEST(code_of_another_page)
+{
+    static const uint64_t phys[] = { CODE, CODE + PAGE };
+
+    PUT(CODE, 0xb0, 0x11, 0x90);
+    PUT(CODE + PAGE, 0xb0, 0x22, 0x90);
+    add_page((struct page){ .linear = BAD, .phys = CODE });
+    start_64(0);
+    state.rip = BAD;
+    run_to(BAD + 2);
+    for (unsigned i = 1; i < 6; i++) {
+        pages[0].phys = phys[i % 2];
+        engine_flush_tlb(engine);
+        state.rip = BAD;
+        change_count = 0;
+        ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX], i % 2 ? 0x22 : 0x11);
+        ck_assert(change_covers(BAD));
+    }
+    /* and where nothing changed nothing is said */
+    engine_flush_tlb(engine);
+    state.rip = BAD;
+    change_count = 0;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_eq(change_count, 0);
+}
+END_TEST
+
+/* Segment bases no selector has, in real mode: SMRAM above 1 MByte, and 4-GByte data. */
+START_TEST(real_mode_with_any_base)
+{
+    static const uint32_t cs_bases[] = { 0x30000, 0xa0000, 0x300000, 0xfffff0 - 0xfff0, 0x1000 };
+
+    start(&modes[0]);
+    state.sreg[ARCH_CS] = code_seg(0x3000, cs_bases[_i], 16, 0);
+    state.sreg[ARCH_DS] = data_seg(0x0003, 0, 16, 0);
+    state.sreg[ARCH_FS] = data_seg(0x1237, 0x400000, 16, 0);
+    state.sreg[ARCH_GS] = data_seg(0x0000, 0x500000, 16, 0);
+    state.rip = 0x8000;
+    state.gpr[ARCH_RBX] = 0x700123;
+    /* mov eax, [ebx]; mov cx, cs; mov dx, ds; mov si, fs; mov di, fs:[0]; mov bp, gs:[0] */
+    PUT(cs_bases[_i] + 0x8000, 0x67, 0x66, 0x8b, 0x03, 0x8c, 0xc9, 0x8c, 0xda, 0x8c, 0xe6, 0x64,
+        0x8b, 0x3e, 0x00, 0x00, 0x65, 0x8b, 0x2e, 0x00, 0x00, 0x90);
+    PUT(0x700123, 0x44, 0x33, 0x22, 0x11);
+    PUT(0x400000, 0x34, 0x12);
+    PUT(0x500000, 0x78, 0x56);
+    run_to(cs_bases[_i] + 0x8000 + 20);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x11223344);
+    ck_assert_uint_eq(state.gpr[ARCH_RCX], 0x3000);
+    ck_assert_uint_eq(state.gpr[ARCH_RDX], 0x0003);
+    ck_assert_uint_eq(state.gpr[ARCH_RSI], 0x1237);
+    ck_assert_uint_eq(state.gpr[ARCH_RDI], 0x1234);
+    ck_assert_uint_eq(state.gpr[ARCH_RBP], 0x5678);
+}
+END_TEST
+
+/* What native code may read of the descriptor tables. */
+START_TEST(descriptor_table_registers)
+{
+    start_64(0);
+    state.gdtr = (struct arch_table){ .base = UINT64_C(0xffff800000001230), .limit = 0x7f };
+    state.idtr = (struct arch_table){ .base = UINT64_C(0xffff900000004560), .limit = 0xfff };
+    state.ldtr = (struct arch_seg){ .selector = 0x28, .ar = 0x82 };
+    state.tr = (struct arch_seg){ .selector = 0x40, .ar = 0x8b };
+    state.gpr[ARCH_RBX] = DATA;
+    /* sgdt [rbx]; sidt [rbx+16]; sldt ecx; str edx; nop */
+    PUT(CODE, 0x0f, 0x01, 0x03, 0x0f, 0x01, 0x4b, 0x10, 0x0f, 0x00, 0xc1, 0x0f, 0x00, 0xca, 0x90);
+    run_to(CODE + 13);
+    ck_assert_uint_eq(mem_port_read(&port, DATA, 2), 0x7f);
+    ck_assert_uint_eq(mem_port_read(&port, DATA + 2, 8), state.gdtr.base);
+    ck_assert_uint_eq(mem_port_read(&port, DATA + 16, 2), 0xfff);
+    ck_assert_uint_eq(mem_port_read(&port, DATA + 18, 8), state.idtr.base);
+    ck_assert_uint_eq(state.gpr[ARCH_RCX], 0x28);
+    ck_assert_uint_eq(state.gpr[ARCH_RDX], 0x40);
+}
+END_TEST
+
+START_TEST(fs_and_gs_base)
+{
+    start_64(3);
+    state.cr4 |= CR4_FSGSBASE;
+    state.sreg[ARCH_FS].base = DATA;
+    state.sreg[ARCH_GS].base = DATA + 8;
+    PUT(DATA, 1, 0, 0, 0, 0, 0, 0, 0, 2);
+    state.gpr[ARCH_RDI] = DATA + 16;
+    /* mov al, fs:[0]; mov cl, gs:[0]; wrfsbase rdi; nop */
+    PUT(CODE, 0x64, 0x8a, 0x04, 0x25, 0, 0, 0, 0, 0x65, 0x8a, 0x0c, 0x25, 0, 0, 0, 0, 0xf3, 0x48,
+        0x0f, 0xae, 0xd7, 0x90);
+    run_to(CODE + 21);
+    ck_assert_uint_eq(state.gpr[ARCH_RAX], 1);
+    ck_assert_uint_eq(state.gpr[ARCH_RCX], 2);
+    ck_assert_uint_eq(state.sreg[ARCH_FS].base, DATA + 16);
+    ck_assert_uint_eq(state.sreg[ARCH_GS].base, DATA + 8);
+}
+END_TEST
+
+/* Values of registers, flags and RIP that were loaded are the ones that are saved. */
+START_TEST(registers_round_trip)
+{
+    struct arch_state before;
+
+    start_64(0);
+    for (unsigned i = 0; i < ARCH_GPRS; i++)
+        state.gpr[i] = UINT64_C(0x0102030405060708) * (i + 1);
+    state.rflags |= RFLAGS_CF | RFLAGS_AF | RFLAGS_OF | RFLAGS_DF | RFLAGS_IF | RFLAGS_ID;
+    PUT(CODE, 0x90, 0x90);
+    before = state;
+    run_to(CODE + 1);
+    ck_assert_mem_eq(state.gpr, before.gpr, sizeof(state.gpr));
+    ck_assert_uint_eq(state.rflags, before.rflags);
+}
+END_TEST
+
+START_TEST(last_page_is_refused)
+{
+    uint64_t top = UINT64_C(0xfffffffffffff000);
+    struct engine_exit exit;
+
+    add_page((struct page){ .linear = top, .phys = CODE });
+    start_64(0);
+    state.rip = top + 0x10;
+    exit = run();
+    ck_assert_int_eq(exit.kind, ENGINE_ERROR);
+    ck_assert_ptr_nonnull(strstr(exit.error, "last page"));
+}
+END_TEST
+
+START_TEST(states_of_no_processor)
+{
+    start(&modes[11]);
+    state.sreg[ARCH_DS].base = 0x12345;
+    ck_assert_int_eq(engine_load(engine, &state), PTSIM_INVALID);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine");
@@ -704,6 +1192,28 @@ int main(void)
     tcase_add_test(tcase, no_ram);
     tcase_add_loop_test(tcase, exception_at_its_instruction, 0, TEST_COUNT(exceptions));
     tcase_add_test(tcase, bound_range_exceeded);
+    tcase_add_test(tcase, fpu_state_survives);
+    tcase_add_loop_test(tcase, fpu_state_at_the_start, 0, 2);
+    tcase_add_loop_test(tcase, xcr0_is_the_one_loaded, 0, 2);
+    tcase_add_test(tcase, intercepts);
+    tcase_add_test(tcase, intercept_in_a_block_hook);
+    tcase_add_test(tcase, intercept_of_an_absent_page);
+    tcase_add_test(tcase, hundreds_of_intercepts);
+    tcase_add_loop_test(tcase, steps_one_instruction, 0, MODES);
+    tcase_add_test(tcase, step_that_faults);
+    tcase_add_test(tcase, step_of_a_repeated_string);
+    tcase_add_test(tcase, trap_flag);
+    tcase_add_test(tcase, long_blocks);
+    tcase_add_test(tcase, stop_in_a_block_hook);
+    tcase_add_loop_test(tcase, self_modifying_code, 0, 4);
+    tcase_add_test(tcase, code_written_by_models);
+    tcase_add_test(tcase, code_of_another_page);
+    tcase_add_loop_test(tcase, real_mode_with_any_base, 0, 5);
+    tcase_add_test(tcase, descriptor_table_registers);
+    tcase_add_test(tcase, fs_and_gs_base);
+    tcase_add_test(tcase, registers_round_trip);
+    tcase_add_test(tcase, last_page_is_refused);
+    tcase_add_test(tcase, states_of_no_processor);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }
