@@ -165,9 +165,27 @@ static void put_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void put_place(const struct walk *walk, const yaml_node_t *node)
+/* Where a scalar's text begins: for a literal block, in the line after the one with the "|". */
+static struct place place_of_text(const struct walk *walk, const yaml_node_t *node)
 {
     struct place at = place_of(&node->start_mark);
+    const char *text = walk->yaml + node->start_mark.index;
+    const char *end = walk->yaml + walk->size;
+
+    if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_LITERAL_SCALAR_STYLE)
+        return at;
+    text = memchr(text, '\n', (size_t)(end - text));
+    if (!text)
+        return at;
+    at = (struct place){ .line = at.line + 1, .column = 1 };
+    for (text++; text < end && strchr(" \n", *text); text++)
+        at.column = *text == ' ' ? at.column + 1 : 1;
+    return at;
+}
+
+static void put_place(const struct walk *walk, const yaml_node_t *node)
+{
+    struct place at = place_of_text(walk, node);
 
     fprintf(walk->out, "line: %u, column: %u", at.line, at.column);
 }

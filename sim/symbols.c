@@ -69,6 +69,13 @@ static size_t term_length(const char *text)
     return length;
 }
 
+bool symbol_name(const char *text)
+{
+    size_t length = term_length(text);
+
+    return length && !text[length] && !isdigit((unsigned char)*text);
+}
+
 /* K, M or G behind a decimal number. */
 static bool apply_suffix(const char *suffix, uint64_t *value)
 {

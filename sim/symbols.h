@@ -36,6 +36,9 @@ const struct symbol *symbols_find(const struct symbols *symbols, const char *nam
 const struct symbol *symbols_near(const struct symbols *symbols, enum symbol_kind kind,
                                   uint64_t value, uint64_t reach);
 
+/* Whether TEXT can be a name: letters, digits, _ . and $, not a digit first. */
+bool symbol_name(const char *text);
+
 /* A number as scenarios write it. False where TEXT is not one, or does not fit in 64 bits. */
 bool number_parse(const char *text, uint64_t *value);
 
