@@ -30,6 +30,12 @@ static uint64_t pte_flags(unsigned prot)
     return flags;
 }
 
+static unsigned pte_prot(uint64_t entry)
+{
+    return (entry & PTE_P ? AS_READ : 0u) | (entry & PTE_RW ? AS_WRITE : 0u) |
+           (entry & PTE_XD ? 0u : AS_EXECUTE) | (entry & PTE_US ? 0u : AS_SUPERVISOR);
+}
+
 static uint64_t load(const struct address_space *as, uint64_t entry)
 {
     return mem_port_read(&as->mem, entry, 8);
@@ -69,8 +75,9 @@ static void frame_give_back(struct address_space *as, uint64_t frame)
 }
 
 /* The physical address of the entry that maps ADDRESS; 0 where its table is not there, and with
- * CREATE where it could not be made. */
-static uint64_t leaf_entry(struct address_space *as, uint64_t address, bool create)
+ * CREATE where it could not be made. *NEXT is the first address after what the entry covers that
+ * says so. */
+static uint64_t walk(struct address_space *as, uint64_t address, bool create, uint64_t *next)
 {
     uint64_t table = as->cr3;
 
@@ -81,6 +88,7 @@ static uint64_t leaf_entry(struct address_space *as, uint64_t address, bool crea
         if (!value) {
             uint64_t frame = create ? frame_take(as) : 0;
 
+            *next = (address | BITS(shift - 1, 0)) + 1;
             if (!frame)
                 return 0;
             value = frame | PTE_P | PTE_RW | PTE_US;
@@ -88,13 +96,21 @@ static uint64_t leaf_entry(struct address_space *as, uint64_t address, bool crea
         }
         table = value & PTE_FRAME;
     }
+    *next = (address | BITS(11, 0)) + 1;
     return table + 8 * bits_get(address, 20, 12);
 }
 
-/* What maps ADDRESS, or 0. */
-static uint64_t leaf(struct address_space *as, uint64_t address)
+static uint64_t leaf_entry(struct address_space *as, uint64_t address, bool create)
 {
-    uint64_t entry = leaf_entry(as, address, false);
+    uint64_t next;
+
+    return walk(as, address, create, &next);
+}
+
+/* What maps ADDRESS, or 0. All up to *NEXT is mapped or not as it is. */
+static uint64_t leaf(struct address_space *as, uint64_t address, uint64_t *next)
+{
+    uint64_t entry = walk(as, address, false, next);
 
     return entry ? load(as, entry) : 0;
 }
@@ -124,8 +140,8 @@ bool as_map(struct address_space *as, uint64_t address, uint64_t size, unsigned 
 
 void as_unmap(struct address_space *as, uint64_t address, uint64_t size)
 {
-    for (uint64_t at = address; at - address < size; at += AS_PAGE) {
-        uint64_t entry = leaf_entry(as, at, false);
+    for (uint64_t at = address, next; at - address < size; at = next) {
+        uint64_t entry = walk(as, at, false, &next);
         uint64_t value = entry ? load(as, entry) : 0;
 
         if (!value)
@@ -149,6 +165,11 @@ bool as_protect(struct address_space *as, uint64_t address, uint64_t size, unsig
     return true;
 }
 
+unsigned as_prot(struct address_space *as, uint64_t address)
+{
+    return pte_prot(load(as, leaf_entry(as, address, false)));
+}
+
 bool as_move(struct address_space *as, uint64_t from, uint64_t to, uint64_t size)
 {
     for (uint64_t offset = 0; offset < size; offset += AS_PAGE)
@@ -166,27 +187,31 @@ bool as_move(struct address_space *as, uint64_t from, uint64_t to, uint64_t size
 
 bool as_is_mapped(struct address_space *as, uint64_t address, uint64_t size)
 {
-    for (uint64_t at = address; at - address < size; at += AS_PAGE)
-        if (!leaf(as, at))
+    for (uint64_t at = address, next; at - address < size; at = next)
+        if (!leaf(as, at, &next))
             return false;
     return true;
 }
 
 bool as_is_free(struct address_space *as, uint64_t address, uint64_t size)
 {
-    for (uint64_t at = address; at - address < size; at += AS_PAGE)
-        if (leaf(as, at))
+    for (uint64_t at = address, next; at - address < size; at = next)
+        if (leaf(as, at, &next))
             return false;
     return true;
 }
 
-/* One page of what as_write() writes: SIZE bytes at ADDRESS, which lie in it. */
-static void write_part(struct address_space *as, uint64_t address, const void *data, uint64_t size)
+/* The physical address of ADDRESS, which is mapped, and in *PART how many of SIZE bytes lie in its
+ * page. */
+static uint64_t locate(struct address_space *as, uint64_t address, uint64_t size, uint64_t *part)
 {
-    uint64_t entry = leaf(as, address);
+    uint64_t next;
+    uint64_t entry = leaf(as, address, &next);
+    uint64_t offset = address % AS_PAGE;
 
     assert(entry);
-    as->mem.write(as->mem.ctx, (entry & PTE_FRAME) + address % AS_PAGE, data, size);
+    *part = size < AS_PAGE - offset ? size : AS_PAGE - offset;
+    return (entry & PTE_FRAME) + offset;
 }
 
 void as_write(struct address_space *as, uint64_t address, const void *data, uint64_t size)
@@ -194,15 +219,46 @@ void as_write(struct address_space *as, uint64_t address, const void *data, uint
     const uint8_t *from = data;
 
     for (uint64_t done = 0, part; done < size; done += part) {
-        uint64_t room = AS_PAGE - (address + done) % AS_PAGE;
+        uint64_t phys = locate(as, address + done, size - done, &part);
 
-        part = size - done < room ? size - done : room;
-        write_part(as, address + done, from + done, part);
+        as->mem.write(as->mem.ctx, phys, from + done, part);
+    }
+}
+
+void as_read(struct address_space *as, uint64_t address, void *data, uint64_t size)
+{
+    uint8_t *to = data;
+
+    for (uint64_t done = 0, part; done < size; done += part) {
+        uint64_t phys = locate(as, address + done, size - done, &part);
+
+        as->mem.read(as->mem.ctx, phys, to + done, part);
     }
 }
 
 void as_zero(struct address_space *as, uint64_t address, uint64_t size)
 {
     for (uint64_t at = address; at - address < size; at += AS_PAGE)
-        write_part(as, at, zeros, AS_PAGE);
+        as_write(as, at, zeros, AS_PAGE);
+}
+
+static bool is_executable(struct address_space *as, uint64_t address, uint64_t *next)
+{
+    uint64_t entry = leaf(as, address, next);
+
+    return (entry & PTE_P) && !(entry & PTE_XD);
+}
+
+bool as_find_executable(struct address_space *as, uint64_t from, uint64_t *address, uint64_t *size)
+{
+    uint64_t at = from;
+    uint64_t next;
+
+    while (at < AS_USER_END && !is_executable(as, at, &next))
+        at = next;
+    *address = at;
+    while (at < AS_USER_END && is_executable(as, at, &next))
+        at = next;
+    *size = at - *address;
+    return *size != 0;
 }

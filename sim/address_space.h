@@ -51,6 +51,8 @@ bool as_map(struct address_space *as, uint64_t address, uint64_t size, unsigned 
 void as_unmap(struct address_space *as, uint64_t address, uint64_t size);
 /* False, with nothing changed, where a page of the range is not mapped. */
 bool as_protect(struct address_space *as, uint64_t address, uint64_t size, unsigned prot);
+/* What the page at ADDRESS, which is mapped, may be used for. */
+unsigned as_prot(struct address_space *as, uint64_t address);
 /* Moves mapped pages with what they hold to where nothing is mapped. False when out of memory. */
 bool as_move(struct address_space *as, uint64_t from, uint64_t to, uint64_t size);
 
@@ -58,10 +60,15 @@ bool as_move(struct address_space *as, uint64_t from, uint64_t to, uint64_t size
 bool as_is_mapped(struct address_space *as, uint64_t address, uint64_t size);
 bool as_is_free(struct address_space *as, uint64_t address, uint64_t size);
 
-/* Writes to mapped pages whatever their protection, as a loader does; here ADDRESS and SIZE are
- * any. */
+/* Writes and reads mapped pages whatever their protection, as a loader does; here ADDRESS and SIZE
+ * are any. */
 void as_write(struct address_space *as, uint64_t address, const void *data, uint64_t size);
+void as_read(struct address_space *as, uint64_t address, void *data, uint64_t size);
 /* Fills mapped pages with zeros. */
 void as_zero(struct address_space *as, uint64_t address, uint64_t size);
+
+/* The first range of user pages at FROM or above that may be executed; false where there is none.
+ */
+bool as_find_executable(struct address_space *as, uint64_t from, uint64_t *address, uint64_t *size);
 
 #endif

@@ -128,7 +128,6 @@ static bool parse(struct elf *elf, char *error, size_t error_size)
     elf->entry = base + header.e_entry;
     elf->phdr_size = header.e_phentsize;
     elf->phdr_count = header.e_phnum;
-    elf->stack_executable = true;
     if (!read_phdrs(elf, &header, base, error, error_size))
         return false;
     if (!elf->segments)

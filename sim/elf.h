@@ -29,7 +29,7 @@ struct elf {
     uint16_t phdr_size; /* of one of them */
     uint16_t phdr_count;
     uint64_t end;          /* the first byte after the segment that ends highest */
-    bool stack_executable; /* PT_GNU_STACK says so, or is missing */
+    bool stack_executable; /* PT_GNU_STACK says so */
     unsigned segments;
     struct elf_segment segment[ELF_SEGMENTS_MAX]; /* in the file's order */
 };

@@ -88,6 +88,10 @@ START_TEST(protection)
             ck_assert(as_protect(&as, A, AS_PAGE, table[i].prot));
             ck_assert_int_eq(access_page(A, accesses[j].access, 3).raised, !works);
         }
+        ck_assert(as_map(&as, A + AS_PAGE, AS_PAGE, as_prot(&as, A)));
+        for (int j = 0; j < TEST_COUNT(accesses); j++)
+            ck_assert_int_eq(access_page(A + AS_PAGE, accesses[j].access, 3).raised,
+                             access_page(A, accesses[j].access, 3).raised);
     }
     ck_assert(!access_page(A, ARCH_READ, 0).raised); /* the last row, for the supervisor */
 }
@@ -112,6 +116,7 @@ END_TEST
 START_TEST(contents)
 {
     uint8_t data[3 * AS_PAGE];
+    uint8_t back[3 * AS_PAGE];
 
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(i * 7 + i / AS_PAGE);
@@ -120,6 +125,8 @@ START_TEST(contents)
     ck_assert_uint_eq(read_byte(EDGE + 99), 0);
     for (size_t i = 0; i < sizeof(data); i += 511)
         ck_assert_uint_eq(read_byte(EDGE + 100 + i), data[i]);
+    as_read(&as, EDGE + 100, back, sizeof(back));
+    ck_assert_mem_eq(back, data, sizeof(data));
     ck_assert_uint_eq(read_byte(EDGE + 100 + sizeof(data)), 0);
     as_zero(&as, EDGE + AS_PAGE, AS_PAGE);
     ck_assert_uint_eq(read_byte(EDGE + AS_PAGE), 0);
@@ -183,6 +190,26 @@ START_TEST(stale)
 }
 END_TEST
 
+START_TEST(find_executable)
+{
+    uint64_t address;
+    uint64_t size;
+
+    ck_assert(!as_find_executable(&as, 0, &address, &size));
+    ck_assert(as_map(&as, A, AS_PAGE, AS_READ));
+    ck_assert(as_map(&as, A + AS_PAGE, 2 * AS_PAGE, AS_READ | AS_EXECUTE));
+    ck_assert(as_map(&as, EDGE, 2 * AS_PAGE, AS_EXECUTE));
+    ck_assert(as_map(&as, ~UINT64_C(0xfff), AS_PAGE, AS_EXECUTE | AS_SUPERVISOR));
+    ck_assert(as_find_executable(&as, 0, &address, &size));
+    ck_assert_uint_eq(address, A + AS_PAGE);
+    ck_assert_uint_eq(size, 2 * AS_PAGE);
+    ck_assert(as_find_executable(&as, address + size, &address, &size));
+    ck_assert_uint_eq(address, EDGE);
+    ck_assert_uint_eq(size, 2 * AS_PAGE);
+    ck_assert(!as_find_executable(&as, address + size, &address, &size));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("address_space");
@@ -197,5 +224,6 @@ int main(void)
     tcase_add_test(tcase, frames_are_used_again);
     tcase_add_test(tcase, out_of_memory);
     tcase_add_test(tcase, stale);
+    tcase_add_test(tcase, find_executable);
     return suite_run(suite);
 }
