@@ -25,7 +25,8 @@ struct lp {
     uint64_t xss;
 };
 
-/* Power-on: every model in its cold-reset state. PROFILE must outlive LP. */
+/* Power-on: every model in its cold-reset state. PROFILE must outlive LP,
+ * and LP stays where it is: its models point at each other. */
 void lp_init(struct lp *lp, const struct cpu_profile *profile, const struct mem_port *mem);
 
 /* Advances the clock by event->cycles and shows EVENT to every model. */
@@ -35,13 +36,15 @@ void lp_event(struct lp *lp, const struct ptsim_event *event);
 static inline void lp_cond_branch(struct lp *lp, bool taken, uint64_t from_ip, uint64_t next_ip,
                                   uint64_t to_ip, uint32_t insns, uint64_t cycles)
 {
-    lp_event(lp, &(struct ptsim_event){ .kind = EV_COND_BRANCH,
-                                        .taken = taken,
-                                        .from_ip = from_ip,
-                                        .next_ip = next_ip,
-                                        .to_ip = to_ip,
-                                        .insns = insns,
-                                        .cycles = cycles });
+    const struct ptsim_event event = { .kind = EV_COND_BRANCH,
+                                       .taken = taken,
+                                       .insns = insns,
+                                       .cycles = cycles,
+                                       .from_ip = from_ip,
+                                       .next_ip = next_ip,
+                                       .to_ip = to_ip };
+
+    lp_event(lp, &event);
 }
 
 /* RDMSR and WRMSR: a fault is #GP(0) and has changed nothing. All checks are included but that of

@@ -51,10 +51,8 @@ enum ipt_ip_bytes {
 /* Bytes of payload that IP_BYTES sends; 0 for the reserved values too. */
 static inline unsigned ipt_ip_size(enum ipt_ip_bytes ip_bytes)
 {
-    static const uint8_t size[8] = {
-        [IPT_IP_UPDATE_16] = 2, [IPT_IP_UPDATE_32] = 4, [IPT_IP_SEXT_48] = 6,
-        [IPT_IP_UPDATE_48] = 6, [IPT_IP_FULL] = 8,
-    };
+    /* By value, for C++ has no designators in arrays. */
+    static const uint8_t size[8] = { 0, 2, 4, 6, 6, 0, 8, 0 };
 
     return size[ip_bytes & 7];
 }
