@@ -4,6 +4,7 @@
 #include <Zydis/Zydis.h>
 #include <assert.h>
 
+#include "../models/arch/cond.h"
 #include "../models/bits.h"
 #include "../models/cost.h"
 
@@ -308,6 +309,8 @@ static void block_finish(struct block *block, const ZydisDecodedInstruction *ins
     }
     if (insn->raw.imm[0].is_relative)
         block->target = target_of(insn, code, block->next_ip);
+    if (block->end == BLOCK_COND && block->target == block->next_ip)
+        block->end = BLOCK_COND_NEXT;
 }
 
 enum ptsim_status block_decode(const struct code *code, uint32_t size,
@@ -347,35 +350,19 @@ enum ptsim_status block_decode(const struct code *code, uint32_t size,
     return at == size ? PTSIM_OK : PTSIM_INVALID;
 }
 
-/* Whether the condition of Jcc number COND holds (SDM vol. 1, table B-1): even ones test one
- * thing, the odd one behind each is its opposite. */
-static bool jcc_taken(unsigned cond, uint64_t rflags)
-{
-    bool sf = rflags & RFLAGS_SF, of = rflags & RFLAGS_OF, zf = rflags & RFLAGS_ZF;
-    bool holds[] = {
-        of, rflags & RFLAGS_CF, zf,       zf || rflags & RFLAGS_CF,
-        sf, rflags & RFLAGS_PF, sf != of, zf || sf != of,
-    };
-
-    return holds[cond >> 1] != (cond & 1);
-}
-
 bool block_taken(const struct block *block, uint64_t rflags, uint64_t rcx)
 {
-    bool counted = bits_get(rcx, block->count_bits - 1u, 0) != 0;
-    bool zf = rflags & RFLAGS_ZF;
+    unsigned addr_size = block->count_bits / 8;
 
     switch ((enum block_cond)block->cond) {
     case COND_CXZ:
-        return !counted;
-    case COND_LOOP:
-        return counted;
-    case COND_LOOPE:
-        return counted && zf;
+        return arch_jcxz_taken(rcx, addr_size);
     case COND_LOOPNE:
-        return counted && !zf;
+    case COND_LOOPE:
+    case COND_LOOP: /* it has counted RCX down already */
+        return arch_loop_taken(0xe0u + block->cond - COND_LOOPNE, rcx + 1, addr_size, rflags);
     default:
-        return jcc_taken(block->cond, rflags);
+        return arch_condition(block->cond, rflags);
     }
 }
 

@@ -25,6 +25,7 @@
 enum block_end {
     BLOCK_SEQUENTIAL, /* no branch: execution goes on at next_ip */
     BLOCK_COND,
+    BLOCK_COND_NEXT, /* a conditional branch to the next instruction: addresses cannot tell */
     BLOCK_JMP_DIRECT,
     BLOCK_CALL_DIRECT,
     BLOCK_JMP_INDIRECT,
@@ -59,10 +60,11 @@ enum block_cond {
 };
 
 struct block {
-    uint64_t linear;    /* of its first instruction */
-    uint64_t last_ip;   /* linear address of its last instruction */
-    uint64_t next_ip;   /* linear address behind it */
-    uint64_t target;    /* COND, JMP_DIRECT, CALL_DIRECT: linear address of the branch target */
+    uint64_t linear;  /* of its first instruction */
+    uint64_t last_ip; /* linear address of its last instruction */
+    uint64_t next_ip; /* linear address behind it */
+    uint64_t
+        target; /* COND, COND_NEXT, JMP_DIRECT, CALL_DIRECT: linear address of the branch target */
     uint32_t size;      /* in bytes, as Unicorn says; next_ip may lie before its end */
     uint32_t cycles;    /* core clocks of all its instructions */
     uint16_t insns;     /* how many; 0 where the first one is special */
@@ -97,7 +99,8 @@ enum ptsim_status block_decode(const struct code *code, uint32_t size,
                                const struct cpu_profile *profile, struct block_insn *list,
                                struct block *block);
 
-/* Whether the COND block's branch is taken, given RFLAGS and RCX as they are after it. */
+/* Whether the COND or COND_NEXT block's branch is taken, given RFLAGS and RCX as they are after it.
+ */
 bool block_taken(const struct block *block, uint64_t rflags, uint64_t rcx);
 
 /* The instructions the simulator executes itself. */

@@ -11,7 +11,13 @@
 
 struct machine;
 
-/* Watchers, each called when it is set. They see, they change nothing. */
+/* Watchers, each called when it is set. They see, they change nothing.
+ *
+ * Instructions are counted, and their addresses told, as they retire: each once and in order. One
+ * that faults has not retired. A repeated string instruction retires when its last iteration has
+ * ended, however often an interrupt or a fault came between, and then counts once. INT n and
+ * its kin retire when they have been delivered, whatever other far transfer when it has
+ * arrived, HLT before it waits. The delivery of a fault, trap or interrupt is no instruction. */
 struct machine_watch {
     void *ctx;
     /* Every event, after the models have seen it. N is the number of instructions retired up to
@@ -25,11 +31,11 @@ struct machine_watch {
 };
 
 enum machine_end {
-    MACHINE_STOPPED,    /* machine_stop_at() or machine_stop() */
-    MACHINE_HALTED,     /* HLT with nothing to wake it */
-    MACHINE_SHUTDOWN,   /* triple fault */
-    MACHINE_LIMIT,      /* the instruction limit */
-    MACHINE_ERROR,      /* not modelled, or Unicorn failed: machine_error() has a line */
+    MACHINE_STOPPED,  /* machine_stop_at() or machine_stop() */
+    MACHINE_HALTED,   /* HLT with nothing to wake it */
+    MACHINE_SHUTDOWN, /* triple fault */
+    MACHINE_LIMIT,    /* the instruction limit */
+    MACHINE_ERROR,    /* not modelled, or Unicorn failed: machine_error() has a line */
 };
 
 struct machine *machine_new(const struct cpu_profile *profile, uint64_t memory_size);
@@ -37,11 +43,14 @@ void machine_free(struct machine *machine);
 
 struct lp *machine_lp(struct machine *machine);
 struct memory *machine_memory(struct machine *machine);
+/* Adds a watcher, of which there can be four. The simulation is the same with and without, only
+ * slower: block by block where branches alone are traced. */
 void machine_watch(struct machine *machine, const struct machine_watch *watch);
 
-/* A call when the instruction at LINEAR is about to execute for the NTH time from now (1 based), also
- * where a far transfer or a delivery just arrived there; FN may raise things with machine_inject(),
- * stop, change the state (the run goes on from what it leaves), or ask for the next time. */
+/* A call when the instruction at LINEAR is about to execute for the NTH time from now (1 based),
+ * also where a far transfer or a delivery just arrived there; FN may raise things with
+ * machine_inject(), stop, change the state (the run goes on from what it leaves), or ask for the
+ * next time. */
 typedef void machine_at_fn(void *ctx, struct machine *machine);
 enum ptsim_status machine_at(struct machine *machine, uint64_t linear, uint64_t nth,
                              machine_at_fn *fn, void *ctx);
@@ -51,7 +60,8 @@ enum ptsim_status machine_after(struct machine *machine, uint64_t n, machine_at_
  * far transfers themselves are the architecture's. After FN changed page tables it says so here. */
 void machine_flush_tlb(struct machine *machine);
 
-/* An interruption pending for the next boundary that allows it. */
+/* An interruption pending for the next boundary that allows it: an external interrupt, an NMI or
+ * a hardware exception. Its return_rip is found at delivery. */
 void machine_inject(struct machine *machine, const struct arch_interruption *what);
 /* The next instruction takes CYCLES more core clocks than the cost table says. */
 void machine_stall(struct machine *machine, uint64_t cycles);

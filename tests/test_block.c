@@ -48,7 +48,7 @@ static const struct row branches[] = {
     { "jz, predicted", 64, B(0x3e, 0x74, 4), BLOCK_COND, 4, COND_Z, 64 },
     { "jz rel8", 16, B(0x74, 4), BLOCK_COND, 4, COND_Z, 16 },
     { "jz rel8", 32, B(0x74, 4), BLOCK_COND, 4, COND_Z, 32 },
-    { "jz to the next", 64, B(0x74, 0), BLOCK_COND, 0, COND_Z, 64 },
+    { "jz to the next", 64, B(0x74, 0), BLOCK_COND_NEXT, 0, COND_Z, 64 },
     { "jrcxz", 64, B(0xe3, 4), BLOCK_COND, 4, COND_CXZ, 64 },
     { "jecxz", 64, B(0x67, 0xe3, 4), BLOCK_COND, 4, COND_CXZ, 32 },
     { "jecxz", 32, B(0xe3, 4), BLOCK_COND, 4, COND_CXZ, 32 },
@@ -125,7 +125,7 @@ START_TEST(test_branch)
     ck_assert_uint_eq(block.insn[0].length, row->size);
     ck_assert_uint_eq(block.last_ip, AT);
     ck_assert_uint_eq(block.next_ip, AT + row->size);
-    if (row->end == BLOCK_COND) {
+    if (row->end == BLOCK_COND || row->end == BLOCK_COND_NEXT) {
         ck_assert_msg(block.cond == row->cond, "%s: condition %d", row->name, block.cond);
         ck_assert_msg(block.count_bits == row->count_bits, "%s: count of %d bits", row->name,
                       block.count_bits);

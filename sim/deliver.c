@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Delivery of what interrupts the flow of instructions, as events. */
+#include <assert.h>
+
+#include "../models/cost.h"
+#include "flow.h"
+
+static struct arch_cpu cpu_of(struct machine *machine)
+{
+    struct lp *lp = &machine->lp;
+
+    return (struct arch_cpu){ .state = &lp->arch, .limits = &lp->limits, .mem = &lp->mem };
+}
+
+static uint64_t linear_ip(const struct machine *machine)
+{
+    return arch_linear_ip(&machine->lp.arch, machine->lp.arch.rip);
+}
+
+/* Delivers *WHAT, or what comes of a fault in doing so, and makes EVENT that of what was delivered.
+ * False: shutdown (SDM vol. 3A, 6.15, interrupt 8). */
+static bool deliver_any(struct machine *machine, struct arch_interruption *what,
+                        struct ptsim_event *event)
+{
+    struct arch_cpu cpu = cpu_of(machine);
+    struct arch_fault fault;
+
+    while (arch_deliver(&cpu, what, &fault) != ARCH_DELIVERED) {
+        struct arch_fault combined = arch_combine_faults(what, &fault);
+
+        if (!combined.raised) {
+            cpu.state->activity = ARCH_SHUTDOWN;
+            return false;
+        }
+        *what = arch_fault_interruption(cpu.state, &combined);
+        event->kind = EV_FAULT;
+        event->next_ip = 0;
+        if (fault.new_task)
+            event->from_ip = linear_ip(machine);
+    }
+    return true;
+}
+
+/* CYCLES are those of the instruction where EVENT is a software interrupt. */
+static void deliver(struct machine *machine, struct arch_interruption what,
+                    struct ptsim_event *event, uint32_t cycles)
+{
+    const struct arch_state *state = &machine->lp.arch;
+
+    event->from_ip = linear_ip(machine);
+    event->before = arch_context(state);
+    machine->deliveries++;
+    if (!deliver_any(machine, &what, event))
+        return;
+    if (event->kind == EV_SW_INTERRUPT)
+        flow_retire(machine, event->from_ip, cycles);
+    else
+        machine->cycles += cost_cycles(machine->profile, COST_DELIVERY);
+    machine->in_repeat = false;
+    event->vector = what.vector;
+    if (event->kind == EV_FAULT && what.vector == ARCH_PF)
+        event->value = state->cr2;
+    event->to_ip = linear_ip(machine);
+    event->after = arch_context(state);
+    flow_event(machine, event);
+}
+
+void deliver_fault(struct machine *machine, const struct arch_fault *fault)
+{
+    struct ptsim_event event = { .kind = EV_FAULT };
+
+    deliver(machine, arch_fault_interruption(&machine->lp.arch, fault), &event, 0);
+}
+
+void deliver_single_step(struct machine *machine)
+{
+    struct arch_state *state = &machine->lp.arch;
+    struct ptsim_event event = { .kind = EV_TRAP };
+    struct arch_interruption what = { .type = ARCH_INT_HW_EXCEPTION,
+                                      .vector = ARCH_DB,
+                                      .in_repeat = machine->in_repeat,
+                                      .return_rip = state->rip };
+
+    state->dr[6] |= DR6_BS;
+    deliver(machine, what, &event, 0);
+}
+
+void deliver_software(struct machine *machine, const struct arch_interruption *what,
+                      struct ptsim_event *event, uint32_t cycles)
+{
+    deliver(machine, *what, event, cycles);
+}
+
+/*
+ * Injected interruptions
+ */
+
+/* Whether WHAT may be delivered (SDM vol. 3A, 6.7 and 6.8); SHADOW says whether blocking by STI and
+ * MOV SS counts. */
+static bool deliverable(const struct arch_state *state, const struct arch_interruption *what,
+                        bool shadow)
+{
+    switch (what->type) {
+    case ARCH_INT_EXTERNAL:
+        if (shadow && state->blocking_by_sti)
+            return false;
+        return state->rflags & RFLAGS_IF && !(shadow && state->blocking_by_mov_ss);
+    case ARCH_INT_NMI:
+        return !state->blocking_by_nmi && !(shadow && state->blocking_by_mov_ss);
+    default: /* ARCH_INT_HW_EXCEPTION */
+        return true;
+    }
+}
+
+/* Exceptions first, then NMIs, then external interrupts (SDM vol. 3A, table 6-2); else as they
+ * came. Returns injected_count for none. */
+static unsigned first_deliverable(const struct machine *machine, bool shadow)
+{
+    static const unsigned order[] = {
+        [ARCH_INT_HW_EXCEPTION] = 0,
+        [ARCH_INT_NMI] = 1,
+        [ARCH_INT_EXTERNAL] = 2,
+    };
+    unsigned best = machine->injected_count;
+
+    for (unsigned i = 0; i < machine->injected_count; i++) {
+        const struct arch_interruption *what = &machine->injected[i];
+
+        if (deliverable(&machine->lp.arch, what, shadow) &&
+            (best == machine->injected_count ||
+             order[what->type] < order[machine->injected[best].type]))
+            best = i;
+    }
+    return best;
+}
+
+static enum ev_kind kind_of(const struct arch_interruption *what)
+{
+    switch (what->type) {
+    case ARCH_INT_EXTERNAL:
+        return EV_INTERRUPT;
+    case ARCH_INT_NMI:
+        return EV_NMI;
+    case ARCH_INT_HW_EXCEPTION:
+        return what->vector == ARCH_DB ? EV_TRAP : EV_FAULT;
+    default:
+        return EV_FAULT;
+    }
+}
+
+bool deliver_injected(struct machine *machine)
+{
+    unsigned n = first_deliverable(machine, true);
+    struct ptsim_event event = { .kind = EV_INTERRUPT };
+    struct arch_interruption what;
+
+    if (n == machine->injected_count)
+        return false;
+    what = machine->injected[n];
+    machine->injected_count--;
+    for (unsigned i = n; i < machine->injected_count; i++)
+        machine->injected[i] = machine->injected[i + 1];
+    what.return_rip = machine->lp.arch.rip;
+    what.in_repeat = machine->in_repeat;
+    event.kind = kind_of(&what);
+    deliver(machine, what, &event, 0);
+    return true;
+}
+
+bool deliver_awaits_shadow(const struct machine *machine)
+{
+    return first_deliverable(machine, true) != first_deliverable(machine, false);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "flow.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+const struct block flow_nothing = { .end = BLOCK_SEQUENTIAL };
+
+void flow_error(struct machine *machine, const char *format, ...)
+{
+    va_list args;
+
+    if (machine->error[0])
+        return;
+    va_start(args, format);
+    vsnprintf(machine->error, sizeof(machine->error), format, args);
+    va_end(args);
+}
+
+/*
+ * Watchers
+ */
+
+void flow_flush_truth(struct machine *machine)
+{
+    for (unsigned i = 0; i < machine->watches && machine->truth_count; i++)
+        if (machine->watch[i].truth)
+            machine->watch[i].truth(machine->watch[i].ctx, machine->truth, machine->truth_count);
+    machine->truth_count = 0;
+}
+
+static void add_truth(struct machine *machine, uint64_t linear)
+{
+    machine->truth[machine->truth_count++] = linear;
+    if (machine->truth_count == MACHINE_TRUTH)
+        flow_flush_truth(machine);
+}
+
+/* The first COUNT instructions of BLOCK. */
+static void add_block_truth(struct machine *machine, const struct block *block, unsigned count)
+{
+    uint64_t linear = block->linear;
+
+    if (!machine->watch_truth)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        add_truth(machine, linear);
+        linear += block->insn[i].length;
+    }
+}
+
+void flow_poll_packet_en(struct machine *machine, uint64_t n)
+{
+    bool packet_en = ipt_packet_en(&machine->lp.pt);
+
+    if (packet_en == machine->packet_en)
+        return;
+    machine->packet_en = packet_en;
+    for (unsigned i = 0; i < machine->watches; i++)
+        if (machine->watch[i].packet_en)
+            machine->watch[i].packet_en(machine->watch[i].ctx, n, packet_en);
+}
+
+void flow_event_seen(struct machine *machine, const struct ptsim_event *event, uint64_t n)
+{
+    machine->insns = 0;
+    machine->cycles = 0;
+    for (unsigned i = 0; i < machine->watches; i++)
+        if (machine->watch[i].event)
+            machine->watch[i].event(machine->watch[i].ctx, machine->entered, event);
+    if (machine->watches)
+        flow_poll_packet_en(machine, n);
+}
+
+void flow_event(struct machine *machine, struct ptsim_event *event)
+{
+    event->insns = machine->insns;
+    event->cycles = machine->cycles;
+    lp_event(&machine->lp, event);
+    flow_event_seen(machine, event, machine->entered);
+}
+
+void flow_retire(struct machine *machine, uint64_t linear, uint32_t cycles)
+{
+    machine->entered++;
+    machine->insns++;
+    machine->cycles += cycles;
+    machine->in_repeat = false;
+    if (machine->watch_truth)
+        add_truth(machine, linear);
+}
+
+/*
+ * The end of a block
+ */
+
+static const uint8_t near_kind[] = {
+    [BLOCK_COND] = EV_COND_BRANCH,
+    [BLOCK_COND_NEXT] = EV_COND_BRANCH,
+    [BLOCK_JMP_DIRECT] = EV_JMP_DIRECT,
+    [BLOCK_CALL_DIRECT] = EV_CALL_DIRECT,
+    [BLOCK_JMP_INDIRECT] = EV_JMP_INDIRECT,
+    [BLOCK_CALL_INDIRECT] = EV_CALL_INDIRECT,
+    [BLOCK_RET] = EV_RET,
+};
+
+/* Where the target is the next instruction too, only the condition tells. While a hook runs the
+ * registers are the engine's. */
+static bool cond_next_taken(const struct machine *machine, const struct block *block)
+{
+    return block_taken(block, engine_rflags(machine->engine),
+                       engine_gpr(machine->engine, ARCH_RCX));
+}
+
+static void fill_near(struct machine *machine, const struct block *block, uint64_t to_ip)
+{
+    struct ptsim_event *event = &machine->near;
+
+    event->kind = near_kind[block->end];
+    event->from_ip = block->last_ip;
+    event->next_ip = block->next_ip;
+    event->to_ip = to_ip;
+    event->taken =
+        block->end == BLOCK_COND_NEXT ? cond_next_taken(machine, block) : to_ip == block->target;
+}
+
+/* The first COUNT instructions of BLOCK have retired, and no more. */
+static void retire_part(struct machine *machine, const struct block *block, unsigned count)
+{
+    machine->entered -= block->insns - count;
+    machine->insns += count;
+    for (unsigned i = 0; i < count; i++)
+        machine->cycles += block->insn[i].cycles;
+    add_block_truth(machine, block, count);
+}
+
+/* BLOCK has retired, and execution goes on at TO_IP: the way that tells the watchers. */
+static void retire_watched(struct machine *machine, const struct block *block, uint64_t to_ip)
+{
+    if (block->end == BLOCK_REP && to_ip == block->last_ip) {
+        retire_part(machine, block, block->insns - 1u);
+        machine->in_repeat = true;
+        return;
+    }
+    add_block_truth(machine, block, block->insns);
+    machine->insns += block->insns;
+    machine->cycles += block->cycles;
+    if (block->end == BLOCK_SEQUENTIAL || block->end == BLOCK_REP)
+        return;
+    fill_near(machine, block, to_ip);
+    flow_event(machine, &machine->near);
+}
+
+/* The other ends than BLOCK_COND: the same, with nobody watching. */
+static __attribute__((noinline)) void retire_other(struct machine *machine,
+                                                   const struct block *block, uint64_t to_ip)
+{
+    if (unlikely(block->end == BLOCK_REP && to_ip == block->last_ip)) {
+        retire_part(machine, block, block->insns - 1u);
+        return;
+    }
+    machine->insns += block->insns;
+    machine->cycles += block->cycles;
+    if (block->end == BLOCK_SEQUENTIAL || block->end == BLOCK_REP)
+        return;
+    fill_near(machine, block, to_ip);
+    machine->near.insns = machine->insns;
+    machine->near.cycles = machine->cycles;
+    machine->insns = 0;
+    machine->cycles = 0;
+    lp_event(&machine->lp, &machine->near);
+}
+
+/* Which instruction of BLOCK is at LINEAR; insns for the one behind it; -1 for none. */
+static int index_in(const struct block *block, uint64_t linear)
+{
+    uint64_t at = block->linear;
+    int i = 0;
+
+    while (i < block->insns && at < linear)
+        at += block->insn[i++].length;
+    return at == linear ? i : -1;
+}
+
+/* Whether execution can go on at LINEAR when BLOCK has ended. */
+static bool is_successor(const struct block *block, uint64_t linear)
+{
+    switch ((enum block_end)block->end) {
+    case BLOCK_SEQUENTIAL:
+        return linear == block->next_ip;
+    case BLOCK_REP:
+        return linear == block->next_ip || linear == block->last_ip;
+    case BLOCK_COND:
+    case BLOCK_COND_NEXT:
+        return linear == block->next_ip || linear == block->target;
+    case BLOCK_JMP_DIRECT:
+    case BLOCK_CALL_DIRECT:
+        return linear == block->target;
+    default:
+        return true;
+    }
+}
+
+void flow_settle(struct machine *machine, uint64_t linear, bool complete)
+{
+    const struct block *block = machine->pending;
+    int index = complete ? -1 : index_in(block, linear);
+
+    machine->pending = &flow_nothing;
+    if (block == &flow_nothing)
+        return;
+    machine->in_repeat = false;
+    if (index >= 0)
+        retire_part(machine, block, (unsigned)index);
+    else if (is_successor(block, linear))
+        retire_watched(machine, block, linear);
+    else
+        flow_error(machine, "the engine left the block at %#" PRIx64 " for %#" PRIx64,
+                   block->linear, linear);
+}
+
+/* Before the block of SIZE bytes at LINEAR. A store into the block that makes it ends the block
+ * right there: Unicorn translates the one instruction again, alone, and executes it again. */
+static void settle_in_hook(struct machine *machine, uint64_t linear, uint32_t size)
+{
+    const struct block *block = machine->pending;
+    int index = index_in(block, linear);
+    bool again = index >= 0 && index < block->insns && block->insn[index].length == size &&
+                 (index < block->insns - 1 || !is_successor(block, linear));
+
+    flow_settle(machine, linear, !again);
+}
+
+/*
+ * The block hook
+ */
+
+struct arch_fault flow_fetch(struct machine *machine, uint64_t linear, uint8_t *bytes, size_t size,
+                             size_t *available)
+{
+    const struct lp *lp = &machine->lp;
+
+    *available = 0;
+    while (*available < size) {
+        uint64_t at = linear + *available;
+        size_t chunk = MEMORY_PAGE_SIZE - (size_t)(at % MEMORY_PAGE_SIZE);
+        struct arch_translation t;
+
+        ARCH_TRY(
+            arch_translate(&lp->arch, &lp->limits, &lp->mem, at, ARCH_FETCH, lp->arch.cpl, &t));
+        if (chunk > size - *available)
+            chunk = size - *available;
+        lp->mem.read(lp->mem.ctx, t.phys, bytes + *available, chunk);
+        *available += chunk;
+    }
+    return ARCH_NO_FAULT;
+}
+
+static const struct block *decode(struct machine *machine, uint64_t linear, uint32_t size)
+{
+    const struct block_space *space = &machine->cache.space[machine->cache.current];
+    struct code code = {
+        .bytes = machine->code, .linear = linear, .cs_base = space->cs_base, .bits = space->bits
+    };
+    struct block block;
+
+    if (size <= CODE_SIZE - INSN_SIZE_MAX)
+        (void)flow_fetch(machine, linear, machine->code, size + INSN_SIZE_MAX, &code.available);
+    if (code.available < size ||
+        block_decode(&code, size, machine->profile, machine->list, &block) != PTSIM_OK) {
+        flow_error(machine,
+                   "Unicorn makes a block of %" PRIu32 " bytes at %#" PRIx64
+                   " that the decoder does not",
+                   size, linear);
+        return NULL;
+    }
+    return block_cache_add(&machine->cache, &block);
+}
+
+static const struct block *find_or_decode(struct machine *machine, uint64_t linear, uint32_t size)
+{
+    const struct block *block = block_cache_find(&machine->cache, linear);
+
+    if (block && block->size == size)
+        return block;
+    if (block_cache_is_full(&machine->cache))
+        block_cache_drop(&machine->cache);
+    block = decode(machine, linear, size);
+    if (!block)
+        flow_error(machine, "out of memory");
+    return block;
+}
+
+/* Whether the engine may run BLOCK now. If not it is stopped, before the block. */
+static bool may_enter(struct machine *machine, const struct block *block)
+{
+    if (block->special && engine_intercept(machine->engine, block->next_ip))
+        return false;
+    if (machine->entered + block->insns > machine->stop_at) {
+        machine->step_until = machine->stop_at;
+        return false;
+    }
+    return true;
+}
+
+static __attribute__((noinline)) void slow_block(struct machine *machine, uint64_t linear,
+                                                 uint32_t size)
+{
+    const struct block *block;
+
+    if (machine->stepping)
+        return;
+    settle_in_hook(machine, linear, size);
+    block = find_or_decode(machine, linear, size);
+    if (!block || machine->error[0] || !may_enter(machine, block)) {
+        engine_stop(machine->engine);
+        return;
+    }
+    machine->slow_at = machine->watches ? 0 : machine->stop_at;
+    machine->entered += block->insns;
+    machine->pending = block;
+}
+
+void flow_block(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    struct machine *machine = ctx;
+    const struct block *next = block_cache_find(&machine->cache, linear);
+    const struct block *done = machine->pending;
+    uint64_t entered;
+
+    (void)uc;
+    if (unlikely(!next || next->size != size)) {
+        slow_block(machine, linear, size);
+        return;
+    }
+    entered = machine->entered + next->insns;
+    if (unlikely(entered > machine->slow_at)) {
+        slow_block(machine, linear, size);
+        return;
+    }
+    machine->entered = entered;
+    machine->pending = next;
+    if (likely(done->end == BLOCK_COND)) {
+        uint64_t cycles = machine->cycles + done->cycles;
+        uint32_t insns = machine->insns + done->insns;
+
+        machine->cycles = 0;
+        machine->insns = 0;
+        lp_cond_branch(&machine->lp, linear == done->target, done->last_ip, done->next_ip, linear,
+                       insns, cycles);
+        return;
+    }
+    retire_other(machine, done, linear);
+}
