@@ -150,6 +150,18 @@ static bool rehash(struct block_space *space)
     return true;
 }
 
+static struct block_slot *find_slot(struct block_cache *cache, uint64_t linear)
+{
+    uint64_t at = block_slot_index(linear, cache->mask);
+
+    while (cache->slots[at].linear != linear) {
+        if (cache->slots[at].linear == BLOCK_SLOT_EMPTY)
+            return NULL;
+        at = (at + 1) & cache->mask;
+    }
+    return &cache->slots[at];
+}
+
 const struct block *block_cache_add(struct block_cache *cache, const struct block *block)
 {
     struct block_space *space = &cache->space[cache->current];
@@ -158,7 +170,7 @@ const struct block *block_cache_add(struct block_cache *cache, const struct bloc
 
     if (!copy)
         return NULL;
-    block_cache_remove(cache, block->linear);
+    block_cache_remove(cache, block->linear, 1);
     if (space->used * 2 > space->mask && !rehash(space))
         return NULL;
     *copy = *block;
@@ -171,16 +183,14 @@ const struct block *block_cache_add(struct block_cache *cache, const struct bloc
     return copy;
 }
 
-void block_cache_remove(struct block_cache *cache, uint64_t linear)
+void block_cache_remove(struct block_cache *cache, uint64_t linear, uint64_t size)
 {
-    uint64_t at = block_slot_index(linear, cache->mask);
+    for (uint64_t i = 0; i < size; i++) {
+        struct block_slot *slot = find_slot(cache, linear + i);
 
-    while (cache->slots[at].linear != linear) {
-        if (cache->slots[at].linear == BLOCK_SLOT_EMPTY)
-            return;
-        at = (at + 1) & cache->mask;
+        if (slot)
+            *slot = (struct block_slot){ .linear = BLOCK_SLOT_REMOVED };
     }
-    cache->slots[at] = (struct block_slot){ .linear = BLOCK_SLOT_REMOVED };
 }
 
 void block_cache_drop(struct block_cache *cache)

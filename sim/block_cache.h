@@ -72,9 +72,9 @@ static inline const struct block *block_cache_find(const struct block_cache *cac
  * there at its address. NULL: out of memory. */
 const struct block *block_cache_add(struct block_cache *cache, const struct block *block);
 
-/* Forgets the block at LINEAR in the current space. Who holds it may go on doing so until
- * block_cache_drop(). */
-void block_cache_remove(struct block_cache *cache, uint64_t linear);
+/* Forgets the blocks that start at [LINEAR, LINEAR + SIZE) in the current space. Who holds one may
+ * go on doing so until block_cache_drop(). */
+void block_cache_remove(struct block_cache *cache, uint64_t linear, uint64_t size);
 
 /* Forgets all blocks of all spaces. */
 void block_cache_drop(struct block_cache *cache);

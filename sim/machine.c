@@ -37,7 +37,8 @@ static struct arch_fault translate(void *ctx, uint64_t linear, enum arch_access 
     struct arch_fault fault;
 
     if (lp->arch.cr4 & CR4_SMAP)
-        lp->arch.rflags = engine_rflags(machine->engine);
+        lp->arch.rflags = (lp->arch.rflags & ~(uint64_t)RFLAGS_AC) |
+                          (engine_rflags(machine->engine) & RFLAGS_AC);
     fault = arch_translate(&lp->arch, &lp->limits, &lp->mem, linear, access, lp->arch.cpl, out);
     machine->fetch_fault = fault.raised && access == ARCH_FETCH;
     return fault;
@@ -48,8 +49,7 @@ static void code_changed(void *ctx, uint64_t linear, uint32_t size)
 {
     struct machine *machine = ctx;
 
-    (void)size;
-    block_cache_remove(&machine->cache, linear);
+    block_cache_remove(&machine->cache, linear, size);
     machine->slow_at = 0;
 }
 
