@@ -225,7 +225,7 @@ static const uint8_t ext[256] = {
 #define EXT(free, opcode, id) free(opcode, id + 1)
 #define EXT2(free, opcode, id)
 #define MODE(free, opcode, id)
-#define PACKET(id, name, dump, space, opcode, free, shape, size, cyc, section)                     \
+#define PACKET(id, name, dump, space, opcode, free, shape, size, cyc, text, section)                     \
     space(free, opcode, IPT_##id)
 #include "packets.def"
 };

@@ -154,7 +154,7 @@ static enum ptsim_status encode_bip(struct ipt_packet *packet, uint8_t *out, siz
 enum ptsim_status ipt_encode(struct ipt_packet *packet, uint8_t *out, size_t room)
 {
     switch (packet->type) {
-#define PACKET(id, name, dump, space, opcode, free, shape, bytes, cyc, section)                    \
+#define PACKET(id, name, dump, space, opcode, free, shape, bytes, cyc, text, section)              \
     case IPT_##id: {                                                                               \
         struct image image = { { space(opcode) } };                                                \
         const size_t size = bytes;                                                                 \

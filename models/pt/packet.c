@@ -5,13 +5,22 @@
 #include <string.h>
 
 /* clang-format off */
+/* The index in fields[] of each packet's first one. */
+enum {
+#define PACKET(id, ...) FIRST_##id, BEFORE_##id = FIRST_##id - 1,
+#define FIELD(id, type, group, member, ...) INDEX_##id##_##member,
+#define VARIES(id, type, group, member, ...) INDEX_##id##_##member,
+#include "packets.def"
+    FIELDS
+};
+
 static const struct ipt_packet_row rows[] = {
 #define BYTE(opcode) { opcode }, 1
 #define EXT(opcode)  { IPT_OPCODE_EXT, opcode }, 2
 #define EXT2(opcode) { IPT_OPCODE_EXT, IPT_OPCODE_EXT2, opcode }, 3
 #define MODE(opcode) { IPT_OPCODE_MODE, opcode }, 2
-#define PACKET(id, name, dump, space, opcode, free, shape, size, cyc, section)                     \
-    { name, dump, section, space(opcode), size, cyc },
+#define PACKET(id, name, dump, space, opcode, free, shape, size, cyc, text, section)                     \
+    { name, dump, text, section, space(opcode), size, cyc, FIRST_##id },
 #include "packets.def"
 };
 
@@ -39,10 +48,8 @@ const char *ipt_packet_name(enum ipt_packet_type type)
 
 const struct ipt_field *ipt_packet_field(enum ipt_packet_type type, unsigned index)
 {
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        if (fields[i].type == type && index-- == 0)
-            return &fields[i];
-    return NULL;
+    index += ipt_packet_row(type)->first_field;
+    return index < FIELDS && fields[index].type == type ? &fields[index] : NULL;
 }
 
 uint64_t ipt_field_value(const struct ipt_field *field, const struct ipt_packet *packet)

@@ -79,6 +79,36 @@ struct ipt_ip {
     uint64_t ip;
 };
 
+/* CFE.Type (table 33-50). */
+enum ipt_cfe_type {
+    IPT_CFE_INTR = 0x1, /* vector: the event's */
+    IPT_CFE_IRET = 0x2,
+    IPT_CFE_SMI = 0x3,
+    IPT_CFE_RSM = 0x4,
+    IPT_CFE_SIPI = 0x5, /* vector: the SIPI's */
+    IPT_CFE_INIT = 0x6,
+    IPT_CFE_VMENTRY = 0x7,
+    IPT_CFE_VMEXIT = 0x8,
+    IPT_CFE_VMEXIT_INTR = 0x9, /* vector: that of the event that caused the VM exit */
+    IPT_CFE_SHUTDOWN = 0xa,
+    IPT_CFE_UINTR = 0xc, /* vector: the user interrupt's */
+    IPT_CFE_UIRET = 0xd,
+};
+
+/* EVD.Type (table 33-51). */
+enum ipt_evd_type {
+    IPT_EVD_PFA = 0,  /* page fault linear address, as in CR2 */
+    IPT_EVD_VMXQ = 1, /* VM exit qualification */
+    IPT_EVD_VMXR = 2, /* VM exit reason */
+};
+
+/* The bits of PWRX's wake reason, which is one-hot (33.4.2.25). */
+enum ipt_wake {
+    IPT_WAKE_INTERRUPT = 1 << 0,
+    IPT_WAKE_STORE = 1 << 2,
+    IPT_WAKE_HW = 1 << 3,
+};
+
 struct ipt_packet {
     enum ipt_packet_type type;
     uint8_t size; /* bytes in the stream; set by both directions */
@@ -140,7 +170,7 @@ struct ipt_packet {
         struct {
             uint8_t last;    /* last core C-state */
             uint8_t deepest; /* deepest core C-state */
-            uint8_t wake;    /* wake reason, bits 3:0 */
+            uint8_t wake;    /* enum ipt_wake; bits 3:0 */
         } pwrx;
         struct {
             bool sz; /* BIP payloads are 4 bytes, else 8 */
@@ -155,12 +185,12 @@ struct ipt_packet {
             bool ip;
         } bep;
         struct {
-            uint8_t type;
+            uint8_t type; /* enum ipt_cfe_type; bits 4:0 */
             bool ip;
             uint8_t vector;
         } cfe;
         struct {
-            uint8_t type;
+            uint8_t type; /* enum ipt_evd_type; bits 5:0 */
             uint64_t payload;
         } evd;
     };
@@ -170,11 +200,13 @@ struct ipt_packet {
 struct ipt_packet_row {
     const char *name;    /* the manual's: "TIP.PGD" */
     const char *dump;    /* that of Intel's ptdump: "tip.pgd" */
+    const char *text;    /* how its payload is printed: see packets.def */
     const char *section; /* of the SDM */
     uint8_t header[3];   /* its first bytes, the bits of fields 0 */
     uint8_t header_size;
     uint8_t size; /* in bytes, or 0 where it varies */
     bool cyc_eligible;
+    uint8_t first_field; /* for ipt_packet_field() */
 };
 
 /* A member of struct ipt_packet that a packet has. */
