@@ -134,7 +134,7 @@ START_TEST(test_columns)
         const char *line;
     } stream[] = {
         { { .type = IPT_FUP, .size = 7, .ip = { IPT_IP_SEXT_48, 0xffff81000000 } },
-          "0000000000000000  7d000081ffffff                    "
+          "0000000000000000  7d00000081ffff                    "
           "fup        3: ffffffff81000000       ip   ffffffff81000000" },
         { { .type = IPT_TIP, .size = 3, .ip = { IPT_IP_UPDATE_16, 0x1234 } },
           "0000000000000007  2d3412                            "
