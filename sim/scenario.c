@@ -121,6 +121,22 @@ bool scn_words(const struct scenario *scenario, const struct scn_text *text, uns
     return true;
 }
 
+bool scn_root(const struct scenario *scenario, const struct scn_text *text, uint64_t otherwise,
+              uint64_t *cr3)
+{
+    const char *name = text->text && !strcmp(text->text, "main") ? "cr3_main" : text->text;
+    const struct symbol *symbol;
+
+    *cr3 = otherwise;
+    if (!name)
+        return true;
+    symbol = symbols_find(&scenario->symbols, name, strlen(name));
+    if (!symbol || symbol->kind != SYMBOL_ROOT)
+        return SCN_MISTAKE(scenario, text, "'%s', expected main or one of roots", text->text);
+    *cr3 = symbol->value;
+    return true;
+}
+
 /* ---- what does not depend on the code ---- */
 
 static bool read_cpu(struct scenario *s)

@@ -75,6 +75,10 @@ bool scn_word(const struct scenario *scenario, const struct scn_text *text,
 bool scn_words(const struct scenario *scenario, const struct scn_text *text, unsigned count,
                const char *const *words, unsigned *set);
 
+/* One of the page-table roots, `main` or a name in `roots`: the value of CR3. */
+bool scn_root(const struct scenario *scenario, const struct scn_text *text, uint64_t otherwise,
+              uint64_t *cr3);
+
 /* A mistake at TEXT: false. */
 #define SCN_MISTAKE(scenario, text, ...)                                                           \
     mistake((scenario)->mistake, (scenario)->path, scn_place(text), __VA_ARGS__)
