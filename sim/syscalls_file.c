@@ -197,6 +197,11 @@ static int64_t transfer(struct linux_user *user, int host, bool writing, uint64_
     return (int64_t)done;
 }
 
+static void sigpipe(struct linux_user *user)
+{
+    linux_signal(user, 13, "SIGPIPE: nobody reads what it writes");
+}
+
 static int64_t transfer_fd(struct linux_user *user, uint64_t fd, bool writing, uint64_t address,
                            uint64_t size, off_t offset)
 {
@@ -206,8 +211,8 @@ static int64_t transfer_fd(struct linux_user *user, uint64_t fd, bool writing, u
     if (host < 0)
         return -EBADF;
     done = transfer(user, host, writing, address, size, offset);
-    if (writing && done == -EPIPE)
-        linux_signal(user, 13, "SIGPIPE: nobody reads what it writes");
+    if (done == -EPIPE)
+        sigpipe(user);
     return done;
 }
 
@@ -266,6 +271,30 @@ int64_t syscall_readv(struct linux_user *user, const uint64_t arg[6])
 int64_t syscall_writev(struct linux_user *user, const uint64_t arg[6])
 {
     return transfer_vector(user, arg, true);
+}
+
+/* From a file's own position alone, as programs that copy whole files have it. */
+int64_t syscall_sendfile(struct linux_user *user, const uint64_t arg[6])
+{
+    int out = linux_host_fd(user, arg[0]);
+    int in = linux_host_fd(user, arg[1]);
+    uint8_t chunk[CHUNK];
+    ssize_t got;
+    ssize_t put;
+
+    if (out < 0 || in < 0)
+        return -EBADF;
+    if (arg[2])
+        return -EINVAL;
+    got = read(in, chunk, arg[3] < CHUNK ? (size_t)arg[3] : CHUNK);
+    if (got <= 0)
+        return linux_status(got);
+    put = write(out, chunk, (size_t)got);
+    if (put >= 0 && put < got)
+        lseek(in, put - got, SEEK_CUR);
+    if (put < 0 && errno == EPIPE)
+        sigpipe(user);
+    return linux_status(put);
 }
 
 int64_t syscall_lseek(struct linux_user *user, const uint64_t arg[6])

@@ -5,6 +5,8 @@
 
 #include "syscalls.h"
 
+#define NANOSECONDS UINT64_C(1000000000)
+
 int64_t syscall_exit(struct linux_user *user, const uint64_t arg[6])
 {
     linux_exit(user, (int)(arg[0] & 0xff));
@@ -98,6 +100,23 @@ ID(geteuid, LINUX_UID)
 ID(getgid, LINUX_UID)
 ID(getegid, LINUX_UID)
 
+static int64_t set_id(const uint64_t arg[6])
+{
+    return arg[0] == LINUX_UID ? 0 : -EPERM;
+}
+
+int64_t syscall_setuid(struct linux_user *user, const uint64_t arg[6])
+{
+    (void)user;
+    return set_id(arg);
+}
+
+int64_t syscall_setgid(struct linux_user *user, const uint64_t arg[6])
+{
+    (void)user;
+    return set_id(arg);
+}
+
 /* RLIMIT_STACK, with the size that the stack has; all others are unlimited, and stay. */
 int64_t syscall_prlimit64(struct linux_user *user, const uint64_t arg[6])
 {
@@ -132,6 +151,20 @@ int64_t syscall_uname(struct linux_user *user, const uint64_t arg[6])
     static const char utsname[6][65] = { "Linux", "ptsim", "6.1.0", "#1 SMP", "x86_64", "(none)" };
 
     return user_write(user, arg[0], utsname, sizeof(utsname)) ? 0 : -EFAULT;
+}
+
+/* struct sysinfo (include/uapi/linux/sysinfo.h of Linux): uptime, total and free memory, processes
+ * and the unit of memory. */
+int64_t syscall_sysinfo(struct linux_user *user, const uint64_t arg[6])
+{
+    uint8_t info[112] = { 0 };
+
+    le_store(info, linux_nanoseconds(user) / NANOSECONDS, 8);
+    le_store(info + 32, LINUX_MEMORY, 8);
+    le_store(info + 40, LINUX_MEMORY / 2, 8);
+    le_store(info + 80, 1, 2);
+    le_store(info + 104, 1, 4);
+    return user_write(user, arg[0], info, sizeof(info)) ? 0 : -EFAULT;
 }
 
 /*
@@ -234,8 +267,6 @@ int64_t syscall_tgkill(struct linux_user *user, const uint64_t arg[6])
 /*
  * Clocks
  */
-
-#define NANOSECONDS UINT64_C(1000000000)
 
 /* CLOCK_REALTIME and its coarse and TAI kin count from 1970, all others from boot. */
 static uint64_t clock_epoch(uint64_t clock)
