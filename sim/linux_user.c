@@ -54,12 +54,14 @@ static bool pushes_error(unsigned vector)
 }
 
 /* The address at fault, and how it was used (SDM vol. 3A, figure 4-12). */
-static void describe_page_fault(char *text, size_t size, uint64_t address, uint64_t error)
+static void describe_page_fault(struct linux_user *user, char *text, size_t size, uint64_t error)
 {
+    uint64_t address = user->lp->arch.cr2;
+    bool mapped = as_is_mapped(&user->as, address & ~(AS_PAGE - 1), AS_PAGE);
     const char *access = error & BIT(4) ? "execution of" : error & BIT(1) ? "write to" : "read of";
 
     snprintf(text, size, "%s 0x%" PRIx64 ", which is %s", access, address,
-             error & BIT(0) ? "protected" : "not mapped");
+             mapped ? "protected" : "not mapped");
 }
 
 /* The exception VECTOR has just been delivered: the processor is at its handler. */
@@ -84,7 +86,7 @@ static void on_exception(struct linux_user *user, unsigned vector)
         return;
     }
     if (vector == ARCH_PF)
-        describe_page_fault(cause, sizeof(cause), lp->arch.cr2, error);
+        describe_page_fault(user, cause, sizeof(cause), error);
     else
         snprintf(cause, sizeof(cause), "%s", exceptions[vector].cause);
     /* what comes of a fault cannot be ignored: the instruction would fault again */
