@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unicorn/unicorn.h>
 
 #include "code_map.h"
@@ -21,7 +20,6 @@ struct context {
 
 enum {
     CONTEXTS = 64,
-    GPRS_AND_RFLAGS = ARCH_GPRS + 1,
     XMMS = 16,
     STS = 8,
     PROBE_PAGES = 16,
@@ -132,12 +130,20 @@ static void code_changed(struct engine *engine, uint64_t linear, uint32_t size)
 static void execute_page(struct engine *engine, uint64_t linear, uint64_t phys)
 {
     memory_mark_code(engine->memory, phys);
-    if (!code_map_execute(engine->code, linear, phys))
-        return;
-    if (linear >= MEMORY_PAGE_SIZE)
-        code_changed(engine, linear - MEMORY_PAGE_SIZE, 2 * MEMORY_PAGE_SIZE);
-    else
-        code_changed(engine, linear, MEMORY_PAGE_SIZE);
+    switch (code_map_execute(engine->code, linear, phys)) {
+    case CODE_MAP_NONE:
+    case CODE_MAP_NEW:
+        break;
+    case CODE_MAP_OTHER:
+        if (linear >= MEMORY_PAGE_SIZE)
+            code_changed(engine, linear - MEMORY_PAGE_SIZE, 2 * MEMORY_PAGE_SIZE);
+        else
+            code_changed(engine, linear, MEMORY_PAGE_SIZE);
+        break;
+    case CODE_MAP_NO_MEM:
+        engine->out_of_memory = true;
+        break;
+    }
 }
 
 static bool refuse(struct engine *engine, uint64_t linear, enum arch_access access,
@@ -166,11 +172,12 @@ static bool fill_guest(struct engine *engine, uint64_t linear, enum arch_access 
         return refuse(engine, linear, access, &last_page);
     if (access == ARCH_FETCH && t.phys >= memory_size(engine->memory))
         return refuse(engine, linear, access, &all_ones);
-    /* A page with code may be one that data accesses at the same privilege must not touch
-     * (SMAP), so a fetch says nothing of them; and a data access says nothing of fetches, so
-     * that every page with code is seen here before it is translated. */
+    /* With SMAP a page with code may be one that data accesses at the same privilege must not
+     * touch, so a fetch says nothing of them; and a data access says nothing of fetches, so that
+     * every page with code is seen here before it is translated. */
     entry->perms = access == ARCH_FETCH ? UC_PROT_EXEC : 0;
-    if (access != ARCH_FETCH || !t.user || engine->loaded.cpl == 3)
+    if (access != ARCH_FETCH || !t.user || engine->loaded.cpl == 3 ||
+        !(engine->loaded.cr4 & CR4_SMAP))
         entry->perms |= UC_PROT_READ | (t.write ? UC_PROT_WRITE : 0);
     if (access == ARCH_FETCH)
         execute_page(engine, linear, t.phys);
@@ -208,6 +215,7 @@ static bool on_tlb_fill(uc_engine *uc, uint64_t linear, uc_mem_type type, uc_tlb
                                                      : ARCH_READ;
 
     (void)uc;
+    linear &= ~(MEMORY_PAGE_SIZE - 1);
     switch (engine->fill) {
     case FILL_GUEST:
         return fill_guest(engine, linear, access, entry);
@@ -524,38 +532,12 @@ static enum ptsim_status load_hidden(struct engine *engine, const struct hidden 
  * Loading, saving and running
  */
 
-static bool same_seg_selectors(const struct arch_state *a, const struct arch_state *b)
-{
-    for (unsigned i = ARCH_ES; i <= ARCH_DS; i++) {
-        if (a->sreg[i].selector != b->sreg[i].selector)
-            return false;
-    }
-    return true;
-}
-
-static bool same_seg(const struct arch_seg *a, const struct arch_seg *b)
-{
-    return a->selector == b->selector && a->base == b->base && a->limit == b->limit &&
-           a->ar == b->ar;
-}
-
-static bool same_table(const struct arch_table *a, const struct arch_table *b)
-{
-    return a->base == b->base && a->limit == b->limit;
-}
-
-static bool same_near(const struct arch_state *a, const struct arch_state *b)
-{
-    return same_seg_selectors(a, b) && a->sreg[ARCH_FS].base == b->sreg[ARCH_FS].base &&
-           a->sreg[ARCH_GS].base == b->sreg[ARCH_GS].base && same_table(&a->gdtr, &b->gdtr) &&
-           same_table(&a->idtr, &b->idtr) && same_seg(&a->ldtr, &b->ldtr) &&
-           same_seg(&a->tr, &b->tr);
-}
-
 /* What Unicorn's interface reaches beside the general registers. Of CS, SS, DS and ES that is
  * the selector alone. */
-static void load_near(struct engine *engine, const struct arch_state *state)
+static void load_near(struct engine *engine)
 {
+    const struct arch_state *state = &engine->loaded;
+
     write_reg(engine, UC_X86_REG_ES, state->sreg[ARCH_ES].selector);
     write_reg(engine, UC_X86_REG_CS, state->sreg[ARCH_CS].selector);
     write_reg(engine, UC_X86_REG_SS, state->sreg[ARCH_SS].selector);
@@ -575,6 +557,7 @@ enum ptsim_status engine_load(struct engine *engine, const struct arch_state *st
     struct arch_state *loaded = &engine->loaded;
     struct hidden want;
     enum ptsim_status status = hidden_of(state, &want);
+    bool near, gprs;
 
     if (status)
         return status;
@@ -584,34 +567,41 @@ enum ptsim_status engine_load(struct engine *engine, const struct arch_state *st
         if (status)
             return status;
     }
-    if (!engine->near_loaded || !same_near(loaded, state))
-        load_near(engine, state);
-    engine->near_loaded = true;
-    if (!engine->gprs_loaded || memcmp(loaded->gpr, state->gpr, sizeof(state->gpr)) ||
-        loaded->rflags != state->rflags) {
-        struct arch_state copy = *state;
-        struct batch batch = gpr_batch(&copy);
+    near = engine->near_loaded && near_equal(loaded, state);
+    gprs = engine->gprs_loaded && !memcmp(loaded->gpr, state->gpr, sizeof(state->gpr)) &&
+           loaded->rflags == state->rflags;
+    *loaded = *state;
+    if (!near)
+        load_near(engine);
+    if (!gprs) {
+        struct batch batch = gpr_batch(loaded);
 
         must(uc_reg_write_batch(engine->uc, batch.ids, batch.values, batch.count));
     }
-    engine->gprs_loaded = true;
-    *loaded = *state;
+    engine->near_loaded = engine->gprs_loaded = true;
     return PTSIM_OK;
+}
+
+/* What native code changes. */
+static void read_back(struct engine *engine)
+{
+    struct arch_state *loaded = &engine->loaded;
+    struct batch batch = gpr_batch(loaded);
+
+    if (engine->gprs_loaded)
+        return;
+    batch_add(&batch, UC_X86_REG_RIP, &loaded->rip);
+    batch_add(&batch, UC_X86_REG_FS_BASE, &loaded->sreg[ARCH_FS].base);
+    batch_add(&batch, UC_X86_REG_GS_BASE, &loaded->sreg[ARCH_GS].base);
+    must(uc_reg_read_batch(engine->uc, batch.ids, batch.values, batch.count));
+    engine->gprs_loaded = true;
 }
 
 void engine_save(struct engine *engine, struct arch_state *state)
 {
-    struct arch_state *loaded = &engine->loaded;
+    const struct arch_state *loaded = &engine->loaded;
 
-    if (!engine->gprs_loaded) {
-        struct batch batch = gpr_batch(loaded);
-
-        batch_add(&batch, UC_X86_REG_RIP, &loaded->rip);
-        batch_add(&batch, UC_X86_REG_FS_BASE, &loaded->sreg[ARCH_FS].base);
-        batch_add(&batch, UC_X86_REG_GS_BASE, &loaded->sreg[ARCH_GS].base);
-        must(uc_reg_read_batch(engine->uc, batch.ids, batch.values, batch.count));
-        engine->gprs_loaded = true;
-    }
+    read_back(engine);
     memcpy(state->gpr, loaded->gpr, sizeof(state->gpr));
     state->rip = loaded->rip;
     state->rflags = loaded->rflags;
@@ -645,55 +635,21 @@ static uint64_t linear_ip(const struct engine *engine)
     return arch_linear_ip(&engine->loaded, engine->loaded.rip);
 }
 
-static bool fetch_byte(struct engine *engine, uint64_t linear, uint8_t *byte)
+/* The bytes of code at LINEAR as the TLB shows them; how many there are, at most MAX_INSN. */
+static size_t code_bytes(struct engine *engine, uint64_t linear, uint8_t *bytes)
 {
     struct mem_port port = memory_port(engine->memory);
-    struct arch_translation t;
+    size_t size;
 
-    if (engine->ops->translate(engine->ctx, linear, ARCH_FETCH, &t).raised)
-        return false;
-    port.read(port.ctx, t.phys, byte, 1);
-    return true;
-}
+    for (size = 0; size < MAX_INSN; size++) {
+        uint64_t offset = (linear + size) % MEMORY_PAGE_SIZE;
+        uint64_t phys;
 
-static bool at_pushf(struct engine *engine)
-{
-    static const uint8_t prefixes[] = {
-        0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3
-    };
-    bool rex = arch_64bit_mode(&engine->loaded);
-    uint64_t linear = linear_ip(engine);
-    uint8_t byte;
-
-    for (unsigned i = 0; i < MAX_INSN && fetch_byte(engine, linear + i, &byte); i++) {
-        if (byte == 0x9c)
-            return true;
-        if (!memchr(prefixes, byte, sizeof(prefixes)) && !(rex && (byte & 0xf0) == 0x40))
-            return false;
+        if (!code_map_find(engine->code, linear + size - offset, &phys))
+            break;
+        port.read(port.ctx, phys + offset, &bytes[size], 1);
     }
-    return false;
-}
-
-/* RFLAGS.TF of the flags image on top of the stack is not the guest's. */
-static void clear_pushed_tf(struct engine *engine)
-{
-    struct arch_state *state = &engine->loaded;
-    struct mem_port port = memory_port(engine->memory);
-    const struct arch_seg *ss = &state->sreg[ARCH_SS];
-    uint64_t linear = state->gpr[ARCH_RSP];
-    struct arch_translation t;
-    uint8_t byte;
-
-    if (!arch_64bit_mode(state)) {
-        uint32_t sp = (uint32_t)(ss->ar & ARCH_AR_DB ? linear : linear & 0xffff);
-
-        linear = (uint32_t)(ss->base + sp);
-    }
-    if (engine->ops->translate(engine->ctx, linear + 1, ARCH_WRITE, &t).raised)
-        return;
-    port.read(port.ctx, t.phys, &byte, 1);
-    byte &= (uint8_t) ~(RFLAGS_TF >> 8);
-    port.write(port.ctx, t.phys, &byte, 1);
+    return size;
 }
 
 /* One instruction; DONE is whether it was executed. With RFLAGS.TF set every translation block
@@ -701,20 +657,15 @@ static void clear_pushed_tf(struct engine *engine)
 static struct engine_exit step_native(struct engine *engine, bool *done)
 {
     struct arch_state *loaded = &engine->loaded;
-    bool tf = loaded->rflags & RFLAGS_TF;
-    bool pushf = !tf && at_pushf(engine);
+    uint64_t tf = loaded->rflags & RFLAGS_TF;
     struct engine_exit exit;
 
     write_reg(engine, UC_X86_REG_RFLAGS, loaded->rflags | RFLAGS_TF);
     exit = run_native(engine);
-    engine_save(engine, loaded);
-    if (!tf) {
-        loaded->rflags &= ~(uint64_t)RFLAGS_TF;
-        write_reg(engine, UC_X86_REG_RFLAGS, loaded->rflags);
-    }
+    read_back(engine);
+    loaded->rflags = (loaded->rflags & ~(uint64_t)RFLAGS_TF) | tf;
+    write_reg(engine, UC_X86_REG_RFLAGS, loaded->rflags);
     *done = exit.kind == ENGINE_TRAP && exit.fault.vector == ARCH_DB;
-    if (*done && pushf)
-        clear_pushed_tf(engine);
     return exit;
 }
 
@@ -736,10 +687,7 @@ static uint64_t probe_address(struct engine *engine)
     uint64_t linear = linear_ip(engine);
     uint64_t rip = arch_64bit_mode(loaded) ? at : at - loaded->sreg[ARCH_CS].base;
 
-    for (unsigned i = 0; i < MAX_INSN; i++) {
-        if (!fetch_byte(engine, linear + i, &engine->stub_page[STUB_SCRATCH + i]))
-            break;
-    }
+    code_bytes(engine, linear, &engine->stub_page[STUB_SCRATCH]);
     must(uc_context_save(engine->uc, engine->before_probe));
     engine->probe = (struct probe){ .moved = at - linear };
     engine->fill = FILL_PROBE;
@@ -774,9 +722,9 @@ struct engine_exit engine_run(struct engine *engine)
         bool done = true;
         uint64_t page;
 
-        if (exit.kind != ENGINE_FAULT)
+        if (!engine->refused.ended_run)
             return exit;
-        engine_save(engine, &engine->loaded);
+        read_back(engine);
         if (!fetched_ahead(engine))
             return complete(engine, exit);
         page = linear_ip(engine) / MEMORY_PAGE_SIZE;
@@ -888,33 +836,28 @@ static uc_err map_memory(struct engine *engine)
     return err;
 }
 
-static uc_err add_hook(struct engine *engine, int type, void *fn)
-{
-    uc_hook hook;
-
-    return uc_hook_add(engine->uc, &hook, type, fn, engine, (uint64_t)1, (uint64_t)0);
-}
-
 static uc_err add_hooks(struct engine *engine)
 {
-    uc_engine *uc = engine->uc;
-    uc_hook hook;
+    const struct {
+        int type;
+        void *fn;
+    } hooks[] = {
+        { UC_HOOK_TLB_FILL, (void *)on_tlb_fill },
+        { UC_HOOK_MEM_READ_PROT | UC_HOOK_MEM_WRITE_PROT, (void *)on_probe },
+        { UC_HOOK_EDGE_GENERATED, (void *)on_edge },
+        { UC_HOOK_INTR, (void *)on_exception },
+        { UC_HOOK_INSN_INVALID, (void *)on_invalid },
+    };
     uc_err err = UC_ERR_OK;
+    uc_hook hook;
 
     /* not where the stub's code is */
     if (engine->ops->block)
-        err = uc_hook_add(uc, &hook, UC_HOOK_BLOCK, (void *)engine->ops->block, engine->ctx,
+        err = uc_hook_add(engine->uc, &hook, UC_HOOK_BLOCK, (void *)engine->ops->block, engine->ctx,
                           (uint64_t)0, STUB_CODE - 1);
-    if (!err)
-        err = add_hook(engine, UC_HOOK_TLB_FILL, (void *)on_tlb_fill);
-    if (!err)
-        err = add_hook(engine, UC_HOOK_MEM_READ_PROT | UC_HOOK_MEM_WRITE_PROT, (void *)on_probe);
-    if (!err)
-        err = add_hook(engine, UC_HOOK_EDGE_GENERATED, (void *)on_edge);
-    if (!err)
-        err = add_hook(engine, UC_HOOK_INTR, (void *)on_exception);
-    if (!err)
-        err = add_hook(engine, UC_HOOK_INSN_INVALID, (void *)on_invalid);
+    for (size_t i = 0; !err && i < sizeof(hooks) / sizeof(hooks[0]); i++)
+        err = uc_hook_add(engine->uc, &hook, hooks[i].type, hooks[i].fn, engine, (uint64_t)1,
+                          (uint64_t)0);
     return err;
 }
 

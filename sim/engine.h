@@ -77,8 +77,8 @@ bool engine_intercept(struct engine *engine, uint64_t linear);
 void engine_forget(struct engine *engine, uint64_t linear);
 
 /* Executes exactly the one instruction at the loaded state's RIP, intercepted or not, with the
- * block hook called or not: ENGINE_STOPPED when it is done. One iteration of a repeated string
- * instruction counts as one. */
+ * block hook called for it: ENGINE_STOPPED when it is done. One iteration of a repeated string
+ * instruction counts as one. RFLAGS.TF is set meanwhile, so PUSHF is not for it. */
 struct engine_exit engine_step(struct engine *engine);
 
 /* Forgets all translations of addresses: after CR3, CR0.PG, CR4 or page tables changed. */

@@ -42,6 +42,34 @@ bool hidden_equal(const struct hidden *a, const struct hidden *b)
            a->v86 == b->v86;
 }
 
+static bool same_seg_selectors(const struct arch_state *a, const struct arch_state *b)
+{
+    for (unsigned i = ARCH_ES; i <= ARCH_DS; i++) {
+        if (a->sreg[i].selector != b->sreg[i].selector)
+            return false;
+    }
+    return true;
+}
+
+static bool same_seg(const struct arch_seg *a, const struct arch_seg *b)
+{
+    return a->selector == b->selector && a->base == b->base && a->limit == b->limit &&
+           a->ar == b->ar;
+}
+
+static bool same_table(const struct arch_table *a, const struct arch_table *b)
+{
+    return a->base == b->base && a->limit == b->limit;
+}
+
+bool near_equal(const struct arch_state *a, const struct arch_state *b)
+{
+    return same_seg_selectors(a, b) && a->sreg[ARCH_FS].base == b->sreg[ARCH_FS].base &&
+           a->sreg[ARCH_GS].base == b->sreg[ARCH_GS].base && same_table(&a->gdtr, &b->gdtr) &&
+           same_table(&a->idtr, &b->idtr) && same_seg(&a->ldtr, &b->ldtr) &&
+           same_seg(&a->tr, &b->tr);
+}
+
 /* The stub's three ways to the state wanted. Each first loads XCR0, ES, DS and SS. */
 #define LOAD_REGISTERS                                                                             \
     0x0f, 0x01, 0xd1, /* xsetbv */                                                                 \

@@ -26,6 +26,10 @@ struct hidden {
 enum ptsim_status hidden_of(const struct arch_state *state, struct hidden *out);
 bool hidden_equal(const struct hidden *a, const struct hidden *b);
 
+/* Whether A and B agree in what the interface does reach, but general registers, RIP and
+ * RFLAGS. */
+bool near_equal(const struct arch_state *a, const struct arch_state *b);
+
 /* The stub: one page, seen at two linear addresses. Its code runs in the last page of the
  * 64-bit linear address space, in 32-bit mode too, where no guest has code; it finds its data,
  * which no guest address can collide with as long as only the stub runs, below 4 GBytes. */
