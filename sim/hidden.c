@@ -164,7 +164,7 @@ void hidden_stub(const struct hidden *want, struct stub *out)
         .rbx = STUB_DATA + FAR_POINTER,
         .rsi = ES_DATA << 3,
         .rdi = DS_DATA << 3,
-        .rbp = (jump ? STACK : FLAT_STACK) << 3,
+        .rbp = (jump ? STACK : FLAT_STACK) * 8,
         .rsp = STUB_DATA + FRAME,
     };
     memcpy(out->page + FAR_JUMP, far_jump, sizeof(far_jump));
