@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cmd.h"
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,7 +18,10 @@ int cmd_error(int status, const char *format, ...)
     return status;
 }
 
-int cmd_bad_option(const char *name)
+int cmd_bad_option(char **argv)
 {
-    return cmd_error(CMD_USAGE, "see 'ptsim %s --help'", name);
+    char letter[3] = { '-', (char)optopt, '\0' };
+
+    return cmd_error(CMD_USAGE, "%s: unknown option or missing value; see 'ptsim %s --help'",
+                     optopt ? letter : argv[optind - 1], argv[0]);
 }

@@ -23,7 +23,8 @@ int cmd_help(const char *name);
  * with `return cmd_error(...)`. */
 __attribute__((format(printf, 2, 3))) int cmd_error(int status, const char *format, ...);
 
-/* What a command does with an option that getopt() did not know: says where help is. */
-int cmd_bad_option(const char *name);
+/* What a command with the command line ARGV does where getopt() answers '?': getopt() itself says
+ * nothing. */
+int cmd_bad_option(char **argv);
 
 #endif

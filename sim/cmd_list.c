@@ -308,7 +308,7 @@ int cmd_list(int argc, char **argv)
             json = true;
             break;
         default:
-            return cmd_bad_option("list");
+            return cmd_bad_option(argv);
         }
     }
     if (argc - optind != 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <config.h>
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
     command = command_find(argv[1]);
     if (!command)
         return cmd_error(CMD_USAGE, "no command '%s'; see 'ptsim --help'", argv[1]);
+    opterr = 0;
     if (is(argv[2], "--help", "-h"))
         return cmd_help(command->name);
     return command->run(argc - 1, argv + 1);
