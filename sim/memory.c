@@ -35,8 +35,9 @@ struct memory *memory_new(uint64_t size)
         size = (size + MEMORY_PAGE_SIZE - 1) & ~(MEMORY_PAGE_SIZE - 1);
     memory->size = size ? size : MEMORY_PAGE_SIZE;
     memory->ram = reserve(memory->size);
-    memory->code = calloc(memory->size / MEMORY_PAGE_SIZE / 8 + 1, 1);
-    if (!memory->ram || !memory->code) {
+    if (memory->ram)
+        memory->code = calloc(memory->size / MEMORY_PAGE_SIZE / 8 + 1, 1);
+    if (!memory->code) {
         memory_free(memory);
         return NULL;
     }
