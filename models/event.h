@@ -34,18 +34,20 @@ struct ev_context {
 
 struct ptsim_event {
     enum ev_kind kind;
-    bool taken;         /* COND_BRANCH */
-    uint8_t vector;     /* SW_INTERRUPT, FAULT, TRAP, INTERRUPT, NMI */
-    uint8_t size;       /* PTWRITE: bytes of value */
-    uint32_t insns;     /* instructions retired since the event before, this one included */
-    uint64_t cycles;    /* core clocks since the event before */
-    uint64_t from_ip;   /* see events.def */
-    uint64_t next_ip;   /* the instruction after from_ip in memory; 0 for FAULT, TRAP,
-                           INTERRUPT and NMI */
-    uint64_t to_ip;     /* where execution goes on */
-    uint64_t value;     /* see events.def */
-    struct ev_context before; /* FAR kinds only */
-    struct ev_context after;  /* FAR kinds only */
+    bool taken;                /* COND_BRANCH */
+    uint8_t vector;            /* SW_INTERRUPT, FAULT, TRAP, INTERRUPT, NMI */
+    uint8_t size;              /* PTWRITE: bytes of value */
+    uint32_t insns;            /* instructions retired since the event before, this one included */
+    uint64_t cycles;           /* core clocks since the event before */
+    uint64_t cycles_after_cr3; /* those of cycles after the event loaded CR3, where that is worth
+                                  telling apart: a task switch takes its time (SDM 33.3.6.2) */
+    uint64_t from_ip;          /* see events.def */
+    uint64_t next_ip;          /* the instruction after from_ip in memory; 0 for FAULT, TRAP,
+                                  INTERRUPT and NMI */
+    uint64_t to_ip;            /* where execution goes on */
+    uint64_t value;            /* see events.def */
+    struct ev_context before;  /* FAR kinds only */
+    struct ev_context after;   /* FAR kinds only */
 };
 
 #endif

@@ -8,7 +8,7 @@
 #include "../event.h"
 #include "../ports.h"
 #include "../profile.h"
-#include "../pt/ipt.h"
+#include "../pt/fast.h"
 
 struct lp {
     const struct cpu_profile *profile;
@@ -32,19 +32,28 @@ void lp_init(struct lp *lp, const struct cpu_profile *profile, const struct mem_
 /* Advances the clock by event->cycles and shows EVENT to every model. */
 void lp_event(struct lp *lp, const struct ptsim_event *event);
 
-/* The fast path: what lp_event() does for a COND_BRANCH with these fields. */
+/* The fast path: what lp_event() does for a near branch with these fields. */
+#define LP_NEAR_BRANCH(name)                                                                       \
+    static inline void lp_##name(struct lp *lp, uint64_t from_ip, uint64_t next_ip,                \
+                                 uint64_t to_ip, uint32_t insns, uint64_t cycles)                  \
+    {                                                                                              \
+        (void)insns;                                                                               \
+        lp->clock.core += cycles;                                                                  \
+        ipt_##name(&lp->pt, lp->clock.core, from_ip, next_ip, to_ip);                              \
+    }
+LP_NEAR_BRANCH(jmp_direct)
+LP_NEAR_BRANCH(call_direct)
+LP_NEAR_BRANCH(jmp_indirect)
+LP_NEAR_BRANCH(call_indirect)
+LP_NEAR_BRANCH(ret)
+#undef LP_NEAR_BRANCH
+
 static inline void lp_cond_branch(struct lp *lp, bool taken, uint64_t from_ip, uint64_t next_ip,
                                   uint64_t to_ip, uint32_t insns, uint64_t cycles)
 {
-    const struct ptsim_event event = { .kind = EV_COND_BRANCH,
-                                       .taken = taken,
-                                       .insns = insns,
-                                       .cycles = cycles,
-                                       .from_ip = from_ip,
-                                       .next_ip = next_ip,
-                                       .to_ip = to_ip };
-
-    lp_event(lp, &event);
+    (void)insns;
+    lp->clock.core += cycles;
+    ipt_cond_branch(&lp->pt, lp->clock.core, taken, from_ip, next_ip, to_ip);
 }
 
 /* RDMSR and WRMSR: a fault is #GP(0) and has changed nothing. All checks are included but that of

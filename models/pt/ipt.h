@@ -8,8 +8,14 @@
 #include "../event.h"
 #include "../ports.h"
 #include "../profile.h"
-
-#define IPT_RANGES_MAX 4
+#include "enable.h"
+#include "filter.h"
+#include "last_ip.h"
+#include "output.h"
+#include "psb.h"
+#include "ret_stack.h"
+#include "timing.h"
+#include "tnt.h"
 
 /* Sees every store of trace bytes where it lands, in order. */
 struct ipt_tap {
@@ -17,7 +23,41 @@ struct ipt_tap {
     void (*store)(void *ctx, uint64_t phys, const uint8_t *data, size_t size);
 };
 
+/* Until which core clock an event has no effect but the one named: what fast.h tests. 0 where it
+ * always may have others. */
+struct ipt_fast {
+    uint64_t silent;   /* none, of an event that gives no packet while PacketEn is set */
+    uint64_t outcome;  /* an outcome goes into the TNT buffer */
+    uint64_t tip;      /* a TIP is sent */
+    uint64_t untraced; /* none, of any near branch while PacketEn is clear */
+};
+
+/* MODE.Exec: the mode that the last one told, and whether there was one that still counts. */
+struct ipt_mode {
+    bool sent; /* since the last PSB, and since TraceEn was set */
+    bool cs_l; /* CS.L & LMA */
+    bool cs_d;
+};
+
 struct ipt {
+    struct ipt_fast fast;
+    struct ipt_tnt_buffer tnt;
+
+    /* An IP of a packet is (linear address - ip_base) & ip_mask: 33.3.1.1, RIP or LIP. */
+    uint64_t ip_base;
+    uint64_t ip_mask;
+
+    struct ipt_enables enables;
+    struct ipt_filter filter;
+    struct ev_context context; /* of the logical processor, since the last event that had one */
+    struct ipt_last_ip last_ip;
+    bool last_ip_unknown; /* to the decoder: the next IP is not to be compressed */
+    struct ipt_mode mode;
+    struct ipt_timing timing;
+    struct ipt_psb psb;
+    struct ipt_ret_stack ret_stack;
+    struct ipt_output output;
+
     const struct cpu_profile *profile;
     const struct clock *clock;
     struct mem_port mem;
@@ -35,7 +75,7 @@ struct ipt {
     bool topa_pmi; /* a region with INT was filled: core/ takes it and clears it */
 };
 
-/* Cold reset (33.2.8.1). All pointers must outlive IPT. */
+/* Cold reset (33.2.8.1). All pointers must outlive IPT; the taps are cleared. */
 void ipt_init(struct ipt *ipt, const struct cpu_profile *profile, const struct clock *clock,
               const struct mem_port *mem);
 /* Warm reset (33.3.4). */
@@ -49,9 +89,26 @@ void ipt_event(struct ipt *ipt, const struct ptsim_event *event);
 void ipt_flush(struct ipt *ipt);
 
 /* The write of IA32_RTIT_CTL, after its checks: all that TraceEn 0->1 and 1->0 does (33.2.8.3).
- * EVENT as for lp_wrmsr(). */
+ * EVENT as for lp_wrmsr(); the clock has already been advanced to it. It is shown to the
+ * generator here, so not to ipt_event() as well. */
 void ipt_write_ctl(struct ipt *ipt, uint64_t value, const struct ptsim_event *event);
 
-bool ipt_packet_en(const struct ipt *ipt);
+/* PacketEn (33.2.6.1). */
+static inline bool ipt_packet_en(const struct ipt *ipt)
+{
+    return ipt_enables_packet(ipt->enables);
+}
+
+/* The IP that a packet carries for LINEAR in the present context. */
+static inline uint64_t ipt_packet_ip(const struct ipt *ipt, uint64_t linear)
+{
+    return (linear - ipt->ip_base) & ipt->ip_mask;
+}
+
+/* Bytes of packets since reset, those in the buffer included. */
+static inline uint64_t ipt_output_total(const struct ipt *ipt)
+{
+    return ipt->output.stored + ipt->output.used;
+}
 
 #endif

@@ -7,22 +7,8 @@
 #define PTSIM_PT_LAST_IP_H
 
 #include "../bits.h"
+#include "../profile.h"
 #include "packet.h"
-
-/* How a processor chooses IPBytes, which the manual leaves open. */
-enum ipt_ip_policy {
-    /* What recordings of real processors show: FUP, and the first of TIP, TIP.PGE and TIP.PGD
-     * after a PSB, in 6 bytes sign-extended (011b); the others in the smallest of 001b, 010b and
-     * 011b that gives the IP. 110b where none does. */
-    IPT_IP_POLICY_SILICON,
-    /* The smallest encoding of all for every packet, 100b among them; of 011b and 100b the first.
-     */
-    IPT_IP_POLICY_SMALLEST,
-    /* No compression: 011b, or 110b where sign extension does not give the IP. */
-    IPT_IP_POLICY_SEXT,
-    /* Always 110b. */
-    IPT_IP_POLICY_FULL,
-};
 
 struct ipt_last_ip {
     uint64_t ip;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* The near branches as inline functions: what ipt_event() does for an event with these fields,
+ * without the event. The clock has already been advanced to CORE.
+ *
+ * In the usual case each is one comparison, of the core clock with the one until which nothing
+ * but the usual can happen, and a few instructions. */
+#ifndef PTSIM_PT_FAST_H
+#define PTSIM_PT_FAST_H
+
+#include "ipt.h"
+
+/* A near branch of KIND by the general path. */
+void ipt_near_branch(struct ipt *ipt, enum ev_kind kind, bool taken, uint64_t from_ip,
+                     uint64_t next_ip, uint64_t to_ip);
+
+/* The TNT buffer is full; execution goes on at TO_IP. */
+void ipt_fast_tnt_full(struct ipt *ipt, uint64_t to_ip);
+
+/* A TIP to TO_IP, the only packet of its event. */
+void ipt_fast_tip(struct ipt *ipt, uint64_t to_ip);
+
+static inline void ipt_fast_outcome(struct ipt *ipt, bool taken, uint64_t to_ip)
+{
+    if (ipt_tnt_add(&ipt->tnt, taken))
+        ipt_fast_tnt_full(ipt, to_ip);
+}
+
+static inline void ipt_cond_branch(struct ipt *ipt, uint64_t core, bool taken, uint64_t from_ip,
+                                   uint64_t next_ip, uint64_t to_ip)
+{
+    if (core < ipt->fast.outcome)
+        ipt_fast_outcome(ipt, taken, to_ip);
+    else
+        ipt_near_branch(ipt, EV_COND_BRANCH, taken, from_ip, next_ip, to_ip);
+}
+
+static inline void ipt_jmp_direct(struct ipt *ipt, uint64_t core, uint64_t from_ip,
+                                  uint64_t next_ip, uint64_t to_ip)
+{
+    if (core >= ipt->fast.silent)
+        ipt_near_branch(ipt, EV_JMP_DIRECT, true, from_ip, next_ip, to_ip);
+}
+
+static inline void ipt_call_direct(struct ipt *ipt, uint64_t core, uint64_t from_ip,
+                                   uint64_t next_ip, uint64_t to_ip)
+{
+    if (core >= ipt->fast.silent)
+        ipt_near_branch(ipt, EV_CALL_DIRECT, true, from_ip, next_ip, to_ip);
+    else if (to_ip != next_ip)
+        ipt_ret_stack_push(&ipt->ret_stack, ipt_packet_ip(ipt, next_ip));
+}
+
+static inline void ipt_jmp_indirect(struct ipt *ipt, uint64_t core, uint64_t from_ip,
+                                    uint64_t next_ip, uint64_t to_ip)
+{
+    if (core < ipt->fast.tip)
+        ipt_fast_tip(ipt, to_ip);
+    else
+        ipt_near_branch(ipt, EV_JMP_INDIRECT, true, from_ip, next_ip, to_ip);
+}
+
+static inline void ipt_call_indirect(struct ipt *ipt, uint64_t core, uint64_t from_ip,
+                                     uint64_t next_ip, uint64_t to_ip)
+{
+    if (core < ipt->fast.tip) {
+        ipt_ret_stack_push(&ipt->ret_stack, ipt_packet_ip(ipt, next_ip));
+        ipt_fast_tip(ipt, to_ip);
+    } else {
+        ipt_near_branch(ipt, EV_CALL_INDIRECT, true, from_ip, next_ip, to_ip);
+    }
+}
+
+static inline void ipt_ret(struct ipt *ipt, uint64_t core, uint64_t from_ip, uint64_t next_ip,
+                           uint64_t to_ip)
+{
+    if (core < ipt->fast.outcome &&
+        ipt_ret_stack_matches(&ipt->ret_stack, ipt_packet_ip(ipt, to_ip))) {
+        ipt_ret_stack_pop(&ipt->ret_stack);
+        ipt_fast_outcome(ipt, true, to_ip);
+    } else {
+        ipt_near_branch(ipt, EV_RET, true, from_ip, next_ip, to_ip);
+    }
+}
+
+#endif
