@@ -19,28 +19,11 @@ static void added(struct ipt *ipt, size_t size)
         ipt_output_commit(ipt);
 }
 
-static bool cyc_eligible(enum ipt_packet_type type)
-{
-    static const bool eligible[] = {
-#define PACKET(id, name, dump, space, opcode, free, shape, size, cyc, section) cyc,
-#define FIELD(...)
-#define ZERO(...)
-#define END(id)
-#include "packets.def"
-#undef PACKET
-#undef FIELD
-#undef ZERO
-#undef END
-    };
-
-    return eligible[type];
-}
-
 /* What goes before a packet of TYPE. */
 static void prepare(struct ipt *ipt, enum ipt_packet_type type)
 {
     ipt_emit_tnt(ipt);
-    if (cyc_eligible(type))
+    if (ipt_packet_row(type)->cyc_eligible)
         ipt_timing_cyc(ipt);
 }
 
