@@ -449,6 +449,7 @@ void assembly_free(struct assembly *assembly)
         free(assembly->piece[i].bytes);
     free(assembly->piece);
     free(assembly->line);
+    *assembly = (struct assembly){ .piece = NULL };
 }
 
 const uint8_t *assembly_at(const struct assembly *assembly, uint64_t address, uint64_t *size)

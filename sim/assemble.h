@@ -39,8 +39,8 @@ struct assembly {
 };
 
 /* Assembles SOURCE, which can use SYMBOLS as constants, and adds its labels to them. False on a
- * mistake in the source, or where as or ld cannot be run; ASSEMBLY then needs no assembly_free(),
- * and SYMBOLS may have got some of the labels. */
+ * mistake in the source, or where as or ld cannot be run; ASSEMBLY is then empty, and SYMBOLS may
+ * have got some of the labels. */
 bool assemble(const struct asm_source *source, struct symbols *symbols, struct assembly *assembly,
               struct mistake *mistake);
 void assembly_free(struct assembly *assembly);
