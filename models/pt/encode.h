@@ -47,7 +47,7 @@ static inline uint8_t ipt_ip_opcode(enum ipt_packet_type type, enum ipt_ip_bytes
                       : type == IPT_TIP_PGD ? IPT_TIP_PGD_OPCODE
                                             : IPT_FUP_OPCODE;
 
-    assert(type == IPT_TIP || type == IPT_TIP_PGE || type == IPT_TIP_PGD || type == IPT_FUP);
+    assert(ipt_is_ip(type));
     return (uint8_t)((unsigned)ip_bytes << 5 | opcode);
 }
 

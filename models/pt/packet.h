@@ -48,6 +48,12 @@ enum ipt_ip_bytes {
     IPT_IP_FULL = 6,
 };
 
+/* Whether TYPE has an IP: struct ipt_ip. */
+static inline bool ipt_is_ip(enum ipt_packet_type type)
+{
+    return type == IPT_TIP || type == IPT_TIP_PGE || type == IPT_TIP_PGD || type == IPT_FUP;
+}
+
 /* Bytes of payload that IP_BYTES sends; 0 for the reserved values too. */
 static inline unsigned ipt_ip_size(enum ipt_ip_bytes ip_bytes)
 {
