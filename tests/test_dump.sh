@@ -11,6 +11,7 @@ bytes() {
     for hex in "$@"; do
         while [ -n "$hex" ]; do
             rest=${hex#??}
+            # shellcheck disable=SC2059 # the format is the byte
             printf "\\$(printf %o "0x${hex%"$rest"}")"
             hex=$rest
         done
@@ -45,7 +46,10 @@ fails() {
     line=$1
     shift
     "$PTSIM" dump "$@" > "$tmp/out" 2> "$tmp/err"
-    [ $? -eq 2 ] && [ ! -s "$tmp/out" ] || { echo "dump $*: wrong status or output"; status=1; }
+    if [ $? -ne 2 ] || [ -s "$tmp/out" ]; then
+        echo "dump $*: wrong status or output"
+        status=1
+    fi
     says "$line"
 }
 
