@@ -105,13 +105,37 @@ static bool map_pages(struct build *b, const struct scn_pages *pages)
     return true;
 }
 
-static bool build_pages(struct build *b)
+/* The tables as they are in memory; not for SCN_PAGING_NONE. */
+static struct page_tables tables_of(const struct scenario *s, const struct lp *lp)
 {
     static const enum page_format formats[] = {
         [SCN_PAGING_32BIT] = PAGES_32BIT,
         [SCN_PAGING_PAE] = PAGES_PAE,
         [SCN_PAGING_4LEVEL] = PAGES_4LEVEL,
     };
+
+    return (struct page_tables){
+        .mem = lp->mem,
+        .format = formats[s->paging],
+        .next = TABLES_BEGIN,
+        .end = TABLES_END,
+    };
+}
+
+bool environment_find(const struct scenario *scenario, const struct lp *lp, uint64_t root,
+                      uint64_t linear, uint64_t *phys)
+{
+    struct page_tables tables;
+
+    *phys = linear;
+    if (scenario->paging == SCN_PAGING_NONE)
+        return linear < scenario->memory;
+    tables = tables_of(scenario, lp);
+    return page_tables_find(&tables, root, linear, phys) && *phys < scenario->memory;
+}
+
+static bool build_pages(struct build *b)
+{
     const struct scn_file *file = b->s->file;
     uint64_t end = b->s->memory < IDENTITY_END ? b->s->memory : IDENTITY_END;
 
@@ -120,12 +144,7 @@ static bool build_pages(struct build *b)
             return SCN_MISTAKE(b->s, &file->pages[0].here, "pages, but no paging in this mode");
         return true;
     }
-    b->tables = (struct page_tables){
-        .mem = b->lp->mem,
-        .format = formats[b->s->paging],
-        .next = TABLES_BEGIN,
-        .end = TABLES_END,
-    };
+    b->tables = tables_of(b->s, b->lp);
     for (uint64_t at = 0; at < end; at += 4096)
         if (!map_all_roots(b, at, at, PAGE_PRESENT | PAGE_WRITABLE | PAGE_USER))
             return SCN_MISTAKE(b->s, &file->roots[0], "no room left for page tables");
@@ -137,13 +156,6 @@ static bool build_pages(struct build *b)
 
 /* ---- code ---- */
 
-static bool to_phys(const struct build *b, uint64_t linear, uint64_t *phys)
-{
-    *phys = linear;
-    return b->s->paging == SCN_PAGING_NONE ||
-           page_tables_find(&b->tables, SCN_ROOT(0), linear, phys);
-}
-
 static bool load_piece(const struct build *b, const struct asm_piece *piece)
 {
     uint64_t phys, part;
@@ -154,7 +166,7 @@ static bool load_piece(const struct build *b, const struct asm_piece *piece)
         part = 4096 - linear % 4096;
         if (part > piece->size - done)
             part = piece->size - done;
-        if (!to_phys(b, linear, &phys) || phys + part > b->s->memory)
+        if (!environment_find(b->s, b->lp, SCN_ROOT(0), linear, &phys))
             return SCN_MISTAKE(b->s, &b->s->file->code,
                                "the code has bytes at 0x%" PRIx64 ", where there is no memory",
                                linear);

@@ -16,4 +16,9 @@ bool scenario_assemble(struct scenario *scenario, bool listing, struct assembly 
 /* Sets up LP, which is in its state after power-on, and its zeroed memory. False on a mistake. */
 bool environment_build(const struct scenario *scenario, const struct assembly *code, struct lp *lp);
 
+/* The physical address of LINEAR in the page tables of ROOT, as environment_build() left them.
+ * False where there is no memory. */
+bool environment_find(const struct scenario *scenario, const struct lp *lp, uint64_t root,
+                      uint64_t linear, uint64_t *phys);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "run.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,8 @@ static void store(void *ctx, uint64_t phys, const uint8_t *data, size_t size)
     struct run *run = ctx;
 
     (void)phys;
+    if (run->dir)
+        trace_dir_store(run->dir, data, size);
     if (run->trace_size + size > run->trace_room) {
         size_t room = 2 * (run->trace_size + size);
         uint8_t *grown = realloc(run->trace, room);
@@ -178,6 +181,31 @@ static void count(void *ctx, const uint64_t *ip, size_t n)
         for (size_t line = 0; line < run->code.lines; line++)
             if (run->code.line[line].address == ip[i])
                 run->executed[line]++;
+}
+
+static bool open_output(struct run *run, const char *path)
+{
+    if (!path)
+        return true;
+    run->dir = trace_dir_open(path);
+    if (!run->dir)
+        return mistake(&run->mistake, path, (struct place){ .line = 0 }, "cannot be written: %s",
+                       strerror(errno));
+    trace_dir_watch(run->dir, run->machine, UINT64_MAX);
+    for (size_t i = 0; i < run->pages.count; i++)
+        if (!image_add(trace_dir_image(run->dir), run->pages.page[i].linear,
+                       run->pages.page[i].bytes, sizeof(run->pages.page[i].bytes)))
+            trace_dir_fail(run->dir);
+    return true;
+}
+
+static bool close_output(struct run *run, const char *path)
+{
+    bool fine = !run->dir || trace_dir_close(run->dir, run->scenario.cpu, run->rtit_ctl);
+
+    run->dir = NULL;
+    return fine || mistake(&run->mistake, path, (struct place){ .line = 0 },
+                           "cannot be written: %s", strerror(errno));
 }
 
 static bool watch(struct run *run, const struct run_options *options)
@@ -240,7 +268,11 @@ static bool set_up(struct run *run, const struct run_options *options)
     if (!run->machine)
         return SCN_MISTAKE(s, &s->file->here, "the machine does not start: out of memory");
     lp = machine_lp(run->machine);
-    return environment_build(s, &run->code, lp) && watch(run, options);
+    if (!environment_build(s, &run->code, lp))
+        return false;
+    if (!code_pages_take(&run->pages, s, &run->code, lp))
+        return SCN_MISTAKE(s, &s->file->here, "out of memory");
+    return watch(run, options) && open_output(run, options->output);
 }
 
 static bool plan(const struct run *run, struct happening *happenings, enum machine_end *expected)
@@ -264,6 +296,7 @@ static enum run_status go(struct run *run)
         free(happenings);
         return RUN_MISTAKE;
     }
+    run->rtit_ctl = machine_lp(run->machine)->pt.ctl;
     end = machine_run(run->machine, s->limit);
     free(happenings);
     if (end != expected)
@@ -280,18 +313,25 @@ static enum run_status go(struct run *run)
 
 enum run_status run_scenario(struct run *run, const char *path, const struct run_options *options)
 {
+    enum run_status status = RUN_MISTAKE;
+
     *run = (struct run){ .trace = NULL };
     if (!scenario_read(&run->scenario, path, &run->mistake)) {
         run->scenario = (struct scenario){ .path = NULL };
         return RUN_MISTAKE;
     }
-    return set_up(run, options) ? go(run) : RUN_MISTAKE;
+    if (set_up(run, options))
+        status = go(run);
+    if (!close_output(run, options->output))
+        status = RUN_MISTAKE;
+    return status;
 }
 
 void run_free(struct run *run)
 {
     if (run->machine)
         machine_free(run->machine);
+    code_pages_free(&run->pages);
     assembly_free(&run->code);
     free(run->executed);
     free(run->trace);

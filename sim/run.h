@@ -3,8 +3,9 @@
 #ifndef PTSIM_SIM_RUN_H
 #define PTSIM_SIM_RUN_H
 
-#include "environment.h"
+#include "code_pages.h"
 #include "machine.h"
+#include "trace_dir.h"
 
 enum run_status {
     RUN_OK,
@@ -15,7 +16,10 @@ enum run_status {
 struct run {
     struct scenario scenario;
     struct assembly code;
+    struct code_pages pages; /* as they were at the start */
     struct machine *machine; /* as it stands at the end */
+    struct trace_dir *dir;   /* where options->output goes */
+    uint64_t rtit_ctl;       /* IA32_RTIT_CTL at the first instruction */
     uint8_t *trace;          /* the bytes stored, in that order */
     size_t trace_size;
     size_t trace_room;
