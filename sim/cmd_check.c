@@ -10,9 +10,15 @@
 #include "scenario_tree.h"
 #include "show.h"
 
+/* Options without a letter. */
+enum {
+    OPTION_COLOR = 256
+};
+
 struct options {
     bool verbose;
     bool json;
+    bool color;
 };
 
 enum verdict {
@@ -120,25 +126,28 @@ static void show_difference(const struct check *check)
     const struct scenario *s = &check->run.scenario;
 
     if (!check->has_golden) {
-        show_coloured(SHOW_WRONG, "%s: no golden file %s\n", check->path, check->golden_path);
+        show_colored(check->options->color, COLOR_BAD, "%s: no golden file %s\n", check->path,
+                     check->golden_path);
         return;
     }
-    show_coloured(SHOW_WRONG, "%s: differs from %s\n", check->path, check->golden.cite);
+    show_colored(check->options->color, COLOR_BAD, "%s: differs from %s\n", check->path,
+                 check->golden.cite);
     printf("  %s\n", check->golden_path);
     if (check->diff.differences)
-        show_diff(&check->diff, &check->golden, &check->got, &s->symbols);
+        show_diff(&check->diff, &check->golden, &check->got, &s->symbols, check->options->color);
     for (size_t i = 0; i < check->states; i++) {
         const struct state_difference *state = &check->state[i];
 
-        show_coloured(SHOW_WRONG, "line %4u  %s\n      expected  %s\n      got       %s\n",
-                      state->line, state->what, state->expected, state->got);
+        show_colored(check->options->color, COLOR_BAD,
+                     "line %4u  %s\n      expected  %s\n      got       %s\n", state->line,
+                     state->what, state->expected, state->got);
     }
 }
 
 static void show_verbose(const struct check *check)
 {
     show_title(&check->run.scenario);
-    show_code(&check->run);
+    show_code(&check->run, check->options->color);
     show_packets(&check->got, &check->run.scenario.symbols);
     putchar('\n');
 }
@@ -150,7 +159,8 @@ static void show_text(const struct check *check, enum verdict verdict)
     if (verdict == DIFFERS)
         show_difference(check);
     else if (verdict == SAME && check->options->verbose)
-        show_coloured(SHOW_GOOD, "as %s says (%s)\n", check->golden.cite, check->golden_path);
+        show_colored(check->options->color, COLOR_GOOD, "as %s says (%s)\n", check->golden.cite,
+                     check->golden_path);
 }
 
 static json_t *states_json(const struct check *check)
@@ -207,7 +217,7 @@ static enum verdict check_one(const char *path, const struct options *options, j
 }
 
 /* "12 scenarios: 10 as their golden files say, 2 differing". */
-static void show_summary(const size_t *count)
+static void show_summary(const size_t *count, bool color_on)
 {
     static const char *const words[] = { "as their golden files say", "differing", "with a mistake",
                                          "that did not come to their stop" };
@@ -218,8 +228,8 @@ static void show_summary(const size_t *count)
     printf("%zu scenario%s:", all, all == 1 ? "" : "s");
     for (int i = 0; i < VERDICTS; i++)
         if (count[i])
-            show_coloured(i == SAME ? SHOW_GOOD : SHOW_WRONG, "%s %zu %s", named++ ? "," : "",
-                          count[i], words[i]);
+            show_colored(color_on, i == SAME ? COLOR_GOOD : COLOR_BAD, "%s %zu %s",
+                         named++ ? "," : "", count[i], words[i]);
     putchar('\n');
 }
 
@@ -236,7 +246,7 @@ static int check_all(const struct path_list *paths, const struct options *option
     if (options->json && !show_json(list))
         return cmd_error(CMD_USAGE, "cannot write to standard output");
     if (!options->json && !(options->verbose && paths->count == 1))
-        show_summary(count);
+        show_summary(count, options->color);
     if (count[MISTAKE])
         return CMD_USAGE;
     if (count[GUEST])
@@ -249,11 +259,13 @@ int cmd_check(int argc, char **argv)
     static const struct option long_options[] = {
         { "verbose", no_argument, NULL, 'v' },
         { "json", no_argument, NULL, 'j' },
+        { "color", required_argument, NULL, OPTION_COLOR },
         { 0 },
     };
     struct options options = { .verbose = false };
     struct path_list paths;
     struct mistake mistake;
+    const char *color_when = "auto";
     int option, status;
 
     while ((option = getopt_long(argc, argv, "vj", long_options, NULL)) != -1) {
@@ -264,10 +276,15 @@ int cmd_check(int argc, char **argv)
         case 'j':
             options.json = true;
             break;
+        case OPTION_COLOR:
+            color_when = optarg;
+            break;
         default:
             return cmd_bad_option(argv);
         }
     }
+    if (!color_wanted(color_when, &options.color))
+        return cmd_error(CMD_USAGE, "check: --color=%s; it is auto, always or never", color_when);
     if (!scenario_tree_list(&paths, argc - optind, argv + optind, &mistake))
         return cmd_error(CMD_USAGE, "%s", mistake.text);
     status = check_all(&paths, &options);

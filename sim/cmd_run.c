@@ -6,9 +6,15 @@
 #include "cmd.h"
 #include "show.h"
 
+/* Options without a letter. */
+enum {
+    OPTION_COLOR = 256
+};
+
 struct options {
     bool verbose;
     bool json;
+    bool color;
     struct run_options run;
 };
 
@@ -38,7 +44,7 @@ static int show(const struct run *run, const struct options *options)
     } else {
         show_title(&run->scenario);
         if (options->verbose)
-            show_code(run);
+            show_code(run, options->color);
         show_packets(&list, &run->scenario.symbols);
     }
     packet_list_free(&list);
@@ -65,9 +71,11 @@ int cmd_run(int argc, char **argv)
         { "output", required_argument, NULL, 'o' },
         { "verbose", no_argument, NULL, 'v' },
         { "json", no_argument, NULL, 'j' },
+        { "color", required_argument, NULL, OPTION_COLOR },
         { 0 },
     };
     struct options options = { .verbose = false };
+    const char *color_when = "auto";
     int option;
 
     while ((option = getopt_long(argc, argv, "o:vj", long_options, NULL)) != -1) {
@@ -81,10 +89,15 @@ int cmd_run(int argc, char **argv)
         case 'j':
             options.json = true;
             break;
+        case OPTION_COLOR:
+            color_when = optarg;
+            break;
         default:
             return cmd_bad_option(argv);
         }
     }
+    if (!color_wanted(color_when, &options.color))
+        return cmd_error(CMD_USAGE, "run: --color=%s; it is auto, always or never", color_when);
     if (argc - optind != 1)
         return cmd_error(CMD_USAGE, "run: name one scenario; see 'ptsim run --help'");
     return run_one(argv[optind], &options);

@@ -27,6 +27,7 @@ const char *color(bool on, enum color color)
         [COLOR_NONE] = "\033[0m",
         [COLOR_FAINT] = "\033[2m",
         [COLOR_BAD] = "\033[31m",
+        [COLOR_GOOD] = "\033[32m",
     };
 
     return on ? sequence[color] : "";

@@ -9,6 +9,7 @@ enum color {
     COLOR_NONE, /* ends what another began */
     COLOR_FAINT,
     COLOR_BAD,
+    COLOR_GOOD,
 };
 
 /* What --color=WHEN asks for, in *ON: "always", "never", or "auto", which is colour on a terminal

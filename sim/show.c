@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../models/pt/print.h"
 
@@ -15,20 +14,15 @@
 /* Bytes of an instruction shown. */
 #define CODE_BYTES   15
 
-void show_coloured(enum show_colour colour, const char *format, ...)
+void show_colored(bool on, enum color which, const char *format, ...)
 {
-    static const char *const codes[] = { "\033[32m", "\033[31m", "\033[2m" };
-    const char *no_color = getenv("NO_COLOR");
-    bool on = isatty(STDOUT_FILENO) && !(no_color && *no_color);
     va_list args;
 
-    if (on)
-        fputs(codes[colour], stdout);
+    fputs(color(on, which), stdout);
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
-    if (on)
-        fputs("\033[0m", stdout);
+    fputs(color(on, COLOR_NONE), stdout);
 }
 
 void show_title(const struct scenario *scenario)
@@ -95,7 +89,7 @@ static void line_bytes(const struct run *run, size_t index, char *out)
         strcat(out, "..");
 }
 
-void show_code(const struct run *run)
+void show_code(const struct run *run, bool color_on)
 {
     char bytes[3 * CODE_BYTES + 3];
 
@@ -110,8 +104,8 @@ void show_code(const struct run *run)
             printf("%7" PRIu64 "  %8" PRIx64 "  %-23s  %.*s\n", run->executed[i], line->address,
                    bytes, length, source);
         else
-            show_coloured(SHOW_DIM, "      -  %8" PRIx64 "  %-23s  %.*s\n", line->address, bytes,
-                          length, source);
+            show_colored(color_on, COLOR_FAINT, "      -  %8" PRIx64 "  %-23s  %.*s\n",
+                         line->address, bytes, length, source);
     }
 }
 
@@ -194,7 +188,8 @@ static void side_text(const struct packet_seen *seen, const struct symbols *symb
 }
 
 static void show_row(const struct packet_pair *row, const struct packet_seen *expected,
-                     const struct packet_seen *got, unsigned line, const struct symbols *symbols)
+                     const struct packet_seen *got, unsigned line, const struct symbols *symbols,
+                     bool color_on)
 {
     char left[PACKET_TEXT_MAX + 16], right[PACKET_TEXT_MAX + 16];
     char left_bytes[3 * IPT_PACKET_MAX + 1] = "", right_bytes[3 * IPT_PACKET_MAX + 1] = "";
@@ -212,9 +207,9 @@ static void show_row(const struct packet_pair *row, const struct packet_seen *ex
         packet_bytes(got, right_bytes);
     if (line)
         snprintf(place, sizeof(place), "line %u", line);
-    show_coloured(SHOW_WRONG, "%9s  %06" PRIx64 "  %-47s  %s\n", place,
-                  expected ? expected->offset : got->offset, left, right);
-    show_coloured(SHOW_WRONG, "                   %-47s  %s\n", left_bytes, right_bytes);
+    show_colored(color_on, COLOR_BAD, "%9s  %06" PRIx64 "  %-47s  %s\n", place,
+                 expected ? expected->offset : got->offset, left, right);
+    show_colored(color_on, COLOR_BAD, "                   %-47s  %s\n", left_bytes, right_bytes);
 }
 
 static bool near_difference(const struct packet_diff *diff, size_t row)
@@ -228,7 +223,7 @@ static bool near_difference(const struct packet_diff *diff, size_t row)
 }
 
 void show_diff(const struct packet_diff *diff, const struct golden *golden,
-               const struct packet_list *got, const struct symbols *symbols)
+               const struct packet_list *got, const struct symbols *symbols, bool color_on)
 {
     bool gap = false;
 
@@ -244,7 +239,7 @@ void show_diff(const struct packet_diff *diff, const struct golden *golden,
             printf("           ...\n");
         gap = false;
         show_row(row, side(&golden->list, row->expected), side(got, row->got),
-                 row->expected < 0 ? 0 : golden->packet[row->expected].line, symbols);
+                 row->expected < 0 ? 0 : golden->packet[row->expected].line, symbols, color_on);
     }
 }
 
