@@ -12,7 +12,7 @@ enum cost_class {
     COST_CLASSES
 };
 
-/* The core clocks that an instruction of CLASS takes on a processor of PROFILE. */
+/* The core clocks that an instruction of CLASS takes on a processor of PROFILE: 1 or more. */
 static inline uint32_t cost_cycles(const struct cpu_profile *profile, enum cost_class cost)
 {
     const uint16_t cycles[] = {
@@ -21,7 +21,7 @@ static inline uint32_t cost_cycles(const struct cpu_profile *profile, enum cost_
 #undef COST
     };
 
-    return cycles[cost];
+    return cycles[cost] ? cycles[cost] : 1;
 }
 
 #endif

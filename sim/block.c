@@ -313,9 +313,9 @@ static void block_finish(struct block *block, const ZydisDecodedInstruction *ins
         block->end = BLOCK_COND_NEXT;
 }
 
-enum ptsim_status block_decode(const struct code *code, uint32_t size,
-                               const struct cpu_profile *profile, struct block_insn *list,
-                               struct block *block)
+static enum ptsim_status decode_all(const struct code *code, uint32_t size,
+                                    const struct cpu_profile *profile, struct block_insn *list,
+                                    struct block *block)
 {
     struct decoded decoded;
     enum special special = SPECIAL_NONE;
@@ -342,12 +342,22 @@ enum ptsim_status block_decode(const struct code *code, uint32_t size,
         uint32_t cycles = cost_cycles(profile, cost_of(&decoded.insn, SPECIAL_NONE));
 
         list[block->insns++] = (struct block_insn){ decoded.insn.length, (uint16_t)cycles };
-        block->cycles += cycles;
+        block->sum += UINT64_C(1) << 32 | cycles;
         at += decoded.insn.length;
         block->next_ip = code->linear + at;
         block_finish(block, &decoded.insn, code);
     }
     return at == size ? PTSIM_OK : PTSIM_INVALID;
+}
+
+enum ptsim_status block_decode(const struct code *code, uint32_t size,
+                               const struct cpu_profile *profile, struct block_insn *list,
+                               struct block *block)
+{
+    enum ptsim_status status = decode_all(code, size, profile, list, block);
+
+    block->cond_sum = block->end == BLOCK_COND ? block->sum : BLOCK_CYCLES_MAX;
+    return status;
 }
 
 bool block_taken(const struct block *block, uint64_t rflags, uint64_t rcx)

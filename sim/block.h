@@ -59,26 +59,37 @@ enum block_cond {
     COND_CXZ,
 };
 
+/* No linear address: it is not canonical. */
+#define BLOCK_NOWHERE UINT64_C(0x8000000000000000)
+
+/* What the block hook looks at lies in one cache line. */
+#define BLOCK_ALIGN 64
+
 struct block {
-    uint64_t linear;  /* of its first instruction */
-    uint64_t last_ip; /* linear address of its last instruction */
-    uint64_t next_ip; /* linear address behind it */
-    uint64_t
-        target; /* COND, COND_NEXT, JMP_DIRECT, CALL_DIRECT: linear address of the branch target */
-    uint32_t size;      /* in bytes, as Unicorn says; next_ip may lie before its end */
-    uint32_t cycles;    /* core clocks of all its instructions */
-    uint16_t insns;     /* how many; 0 where the first one is special */
-    uint8_t end;        /* enum block_end */
-    uint8_t cond;       /* COND: enum block_cond */
-    uint8_t count_bits; /* COND: address size, the width of the count register it looks at */
-    bool special;       /* the instruction at next_ip is not the engine's to run: insn_decode()
-                           says what it is */
+    _Alignas(BLOCK_ALIGN) uint64_t linear; /* of its first instruction */
+    uint64_t target;   /* COND, COND_NEXT, JMP_DIRECT, CALL_DIRECT: linear address of the target */
+    uint64_t cond_sum; /* COND: SUM; else more cycles than any limit allows */
+    uint64_t sum;      /* its instructions << 32 | their core clocks */
+    uint64_t last_ip;  /* linear address of its last instruction */
+    uint64_t next_ip;  /* linear address behind it */
+    uint32_t size;     /* in bytes, as Unicorn says; next_ip may lie before its end */
+    uint16_t insns;    /* how many; 0 where the first one is special */
+    uint8_t end;       /* enum block_end */
+    bool special;      /* the instruction at next_ip is not the engine's to run: insn_decode()
+                          says what it is */
+    struct block *chain; /* the cache's */
+
+    uint8_t cond;       /* COND, COND_NEXT: enum block_cond */
+    uint8_t count_bits; /* the same: address size, the width of the count register they look at */
     const struct block_insn *insn; /* insns of them */
 };
 
+/* Above it no sum of cycles may get. */
+#define BLOCK_CYCLES_MAX (UINT32_C(1) << 30)
+
 struct block_insn {
-    uint8_t length; /* in bytes */
-    uint16_t cycles;
+    uint8_t length;  /* in bytes */
+    uint16_t cycles; /* 1 or more */
 };
 
 /* Where code lies, for the decoder. */

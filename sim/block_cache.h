@@ -6,34 +6,27 @@
 
 #include "block.h"
 
-/* No linear address is one of these: they are not canonical. */
-#define BLOCK_SLOT_EMPTY   UINT64_C(0x8000000000000000)
-#define BLOCK_SLOT_REMOVED UINT64_C(0x8000000000000001)
-
-struct block_slot {
-    uint64_t linear;
-    const struct block *block;
-};
-
-/* An open-addressing table that is never more than half full. */
-struct block_space {
-    struct block_slot *slots;
-    uint64_t mask;
-    size_t used; /* slots that are not empty */
-    uint64_t cs_base;
-    uint8_t bits; /* 0: the space is free */
-};
-
 enum {
     BLOCK_SPACES = 8,
+};
+
+/* Chains of blocks by the low bits of their addresses, ended by `none` of the cache. */
+struct block_space {
+    struct block **chains;
+    uint64_t mask;
+    uint64_t cs_base;
+    uint8_t bits; /* 0: the space is free */
 };
 
 struct block_chunk;
 
 struct block_cache {
     /* of the current space */
-    struct block_slot *slots;
+    struct block **chains;
     uint64_t mask;
+
+    /* No block: of no instructions, at no address. */
+    struct block none;
 
     struct block_space space[BLOCK_SPACES];
     unsigned current;
@@ -50,27 +43,18 @@ void block_cache_free(struct block_cache *cache);
  * memory. */
 bool block_cache_select(struct block_cache *cache, uint8_t bits, uint64_t cs_base);
 
-static inline uint64_t block_slot_index(uint64_t linear, uint64_t mask)
+/* The first of the chain that the block at LINEAR is in: that block, or another, or `none`. */
+static inline struct block *block_cache_first(const struct block_cache *cache, uint64_t linear)
 {
-    return (linear ^ linear >> 12) & mask;
+    return cache->chains[linear & cache->mask];
 }
 
-/* The block at LINEAR in the current space, or NULL. */
-static inline const struct block *block_cache_find(const struct block_cache *cache, uint64_t linear)
-{
-    uint64_t at = block_slot_index(linear, cache->mask);
-
-    while (cache->slots[at].linear != linear) {
-        if (cache->slots[at].linear == BLOCK_SLOT_EMPTY)
-            return NULL;
-        at = (at + 1) & cache->mask;
-    }
-    return cache->slots[at].block;
-}
+/* The block at LINEAR in the current space, which then is the first of its chain, or NULL. */
+struct block *block_cache_find(struct block_cache *cache, uint64_t linear);
 
 /* Keeps a copy of BLOCK and of its instructions in the current space, instead of one that was
  * there at its address. NULL: out of memory. */
-const struct block *block_cache_add(struct block_cache *cache, const struct block *block);
+struct block *block_cache_add(struct block_cache *cache, const struct block *block);
 
 /* Forgets the blocks that start at [LINEAR, LINEAR + SIZE) in the current space. Who holds one may
  * go on doing so until block_cache_drop(). */

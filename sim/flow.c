@@ -8,8 +8,6 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-const struct block flow_nothing = { .end = BLOCK_SEQUENTIAL };
-
 void flow_error(struct machine *machine, const char *format, ...)
 {
     va_list args;
@@ -71,7 +69,7 @@ void flow_event_seen(struct machine *machine, const struct ptsim_event *event, u
     machine->cycles = 0;
     for (unsigned i = 0; i < machine->watches; i++)
         if (machine->watch[i].event)
-            machine->watch[i].event(machine->watch[i].ctx, machine->entered, event);
+            machine->watch[i].event(machine->watch[i].ctx, machine->retired, event);
     if (machine->watches)
         flow_poll_packet_en(machine, n);
 }
@@ -81,12 +79,12 @@ void flow_event(struct machine *machine, struct ptsim_event *event)
     event->insns = machine->insns;
     event->cycles = machine->cycles;
     lp_event(&machine->lp, event);
-    flow_event_seen(machine, event, machine->entered);
+    flow_event_seen(machine, event, machine->retired);
 }
 
 void flow_retire(struct machine *machine, uint64_t linear, uint32_t cycles)
 {
-    machine->entered++;
+    machine->retired++;
     machine->insns++;
     machine->cycles += cycles;
     machine->in_repeat = false;
@@ -131,15 +129,28 @@ static void fill_near(struct machine *machine, const struct block *block, uint64
 /* The first COUNT instructions of BLOCK have retired, and no more. */
 static void retire_part(struct machine *machine, const struct block *block, unsigned count)
 {
-    machine->entered -= block->insns - count;
+    machine->retired += count;
     machine->insns += count;
     for (unsigned i = 0; i < count; i++)
         machine->cycles += block->insn[i].cycles;
     add_block_truth(machine, block, count);
 }
 
-/* BLOCK has retired, and execution goes on at TO_IP: the way that tells the watchers. */
-static void retire_watched(struct machine *machine, const struct block *block, uint64_t to_ip)
+static void add_sum(struct machine *machine, uint64_t sum)
+{
+    machine->retired += sum >> 32;
+    machine->insns += (uint32_t)(sum >> 32);
+    machine->cycles += (uint32_t)sum;
+}
+
+void flow_catch_up(struct machine *machine)
+{
+    add_sum(machine, machine->sum);
+    machine->sum = 0;
+}
+
+/* BLOCK has retired, and execution goes on at TO_IP. */
+static void retire(struct machine *machine, const struct block *block, uint64_t to_ip)
 {
     if (block->end == BLOCK_REP && to_ip == block->last_ip) {
         retire_part(machine, block, block->insns - 1u);
@@ -147,32 +158,11 @@ static void retire_watched(struct machine *machine, const struct block *block, u
         return;
     }
     add_block_truth(machine, block, block->insns);
-    machine->insns += block->insns;
-    machine->cycles += block->cycles;
+    add_sum(machine, block->sum);
     if (block->end == BLOCK_SEQUENTIAL || block->end == BLOCK_REP)
         return;
     fill_near(machine, block, to_ip);
     flow_event(machine, &machine->near);
-}
-
-/* The other ends than BLOCK_COND: the same, with nobody watching. */
-static __attribute__((noinline)) void retire_other(struct machine *machine,
-                                                   const struct block *block, uint64_t to_ip)
-{
-    if (unlikely(block->end == BLOCK_REP && to_ip == block->last_ip)) {
-        retire_part(machine, block, block->insns - 1u);
-        return;
-    }
-    machine->insns += block->insns;
-    machine->cycles += block->cycles;
-    if (block->end == BLOCK_SEQUENTIAL || block->end == BLOCK_REP)
-        return;
-    fill_near(machine, block, to_ip);
-    machine->near.insns = machine->insns;
-    machine->near.cycles = machine->cycles;
-    machine->insns = 0;
-    machine->cycles = 0;
-    lp_event(&machine->lp, &machine->near);
 }
 
 /* Which instruction of BLOCK is at LINEAR; insns for the one behind it; -1 for none. */
@@ -210,14 +200,15 @@ void flow_settle(struct machine *machine, uint64_t linear, bool complete)
     const struct block *block = machine->pending;
     int index = complete ? -1 : index_in(block, linear);
 
-    machine->pending = &flow_nothing;
-    if (block == &flow_nothing)
+    flow_catch_up(machine);
+    machine->pending = &machine->cache.none;
+    if (block == &machine->cache.none)
         return;
     machine->in_repeat = false;
     if (index >= 0)
         retire_part(machine, block, (unsigned)index);
     else if (is_successor(block, linear))
-        retire_watched(machine, block, linear);
+        retire(machine, block, linear);
     else
         flow_error(machine, "the engine left the block at %#" PRIx64 " for %#" PRIx64,
                    block->linear, linear);
@@ -260,7 +251,7 @@ struct arch_fault flow_fetch(struct machine *machine, uint64_t linear, uint8_t *
     return ARCH_NO_FAULT;
 }
 
-static const struct block *decode(struct machine *machine, uint64_t linear, uint32_t size)
+static struct block *decode(struct machine *machine, uint64_t linear, uint32_t size)
 {
     const struct block_space *space = &machine->cache.space[machine->cache.current];
     struct code code = {
@@ -281,9 +272,9 @@ static const struct block *decode(struct machine *machine, uint64_t linear, uint
     return block_cache_add(&machine->cache, &block);
 }
 
-static const struct block *find_or_decode(struct machine *machine, uint64_t linear, uint32_t size)
+static struct block *find_or_decode(struct machine *machine, uint64_t linear, uint32_t size)
 {
-    const struct block *block = block_cache_find(&machine->cache, linear);
+    struct block *block = block_cache_find(&machine->cache, linear);
 
     if (block && block->size == size)
         return block;
@@ -300,17 +291,17 @@ static bool may_enter(struct machine *machine, const struct block *block)
 {
     if (block->special && engine_intercept(machine->engine, block->next_ip))
         return false;
-    if (machine->entered + block->insns > machine->stop_at) {
+    if (machine->retired + block->insns > machine->stop_at) {
         machine->step_until = machine->stop_at;
         return false;
     }
     return true;
 }
 
-static __attribute__((noinline)) void slow_block(struct machine *machine, uint64_t linear,
-                                                 uint32_t size)
+static __attribute__((noinline)) void slow_way(struct machine *machine, uint64_t linear,
+                                               uint32_t size)
 {
-    const struct block *block;
+    struct block *block;
 
     if (machine->stepping)
         return;
@@ -320,39 +311,139 @@ static __attribute__((noinline)) void slow_block(struct machine *machine, uint64
         engine_stop(machine->engine);
         return;
     }
-    machine->slow_at = machine->watches ? 0 : machine->stop_at;
-    machine->entered += block->insns;
     machine->pending = block;
+    machine->slow = machine->watches != 0;
+    flow_set_limit(machine);
+}
+
+/* The insns of a block are no more than its cycles, so that one limit serves for both: until the
+ * next event that the models must see in time, and for the last block before stop_at. */
+void flow_set_limit(struct machine *machine)
+{
+    uint64_t time = lp_quiet_cycles(&machine->lp);
+    uint64_t room = machine->stop_at - machine->retired;
+
+    if (machine->slow || time <= machine->cycles || room <= BLOCK_INSNS_MAX) {
+        machine->limit = 0;
+        return;
+    }
+    time -= machine->cycles;
+    room -= BLOCK_INSNS_MAX;
+    if (time > room)
+        time = room;
+    machine->limit = time < BLOCK_CYCLES_MAX ? (uint32_t)time : BLOCK_CYCLES_MAX;
+}
+
+/* The event of a near branch, in time, with nobody watching. */
+static void show(struct machine *machine, const struct block *done, uint64_t to_ip)
+{
+    struct lp *lp = &machine->lp;
+    uint32_t insns = machine->insns;
+    uint64_t cycles = machine->cycles;
+
+    machine->insns = 0;
+    machine->cycles = 0;
+    switch ((enum block_end)done->end) {
+    case BLOCK_COND:
+        lp_cond_branch(lp, to_ip == done->target, done->last_ip, done->next_ip, to_ip, insns,
+                       cycles);
+        break;
+    case BLOCK_COND_NEXT:
+        lp_cond_branch(lp, cond_next_taken(machine, done), done->last_ip, done->next_ip, to_ip,
+                       insns, cycles);
+        break;
+    case BLOCK_JMP_DIRECT:
+        lp_jmp_direct(lp, done->last_ip, done->next_ip, to_ip, insns, cycles);
+        break;
+    case BLOCK_CALL_DIRECT:
+        lp_call_direct(lp, done->last_ip, done->next_ip, to_ip, insns, cycles);
+        break;
+    case BLOCK_JMP_INDIRECT:
+        lp_jmp_indirect(lp, done->last_ip, done->next_ip, to_ip, insns, cycles);
+        break;
+    case BLOCK_CALL_INDIRECT:
+        lp_call_indirect(lp, done->last_ip, done->next_ip, to_ip, insns, cycles);
+        break;
+    case BLOCK_RET:
+        lp_ret(lp, done->last_ip, done->next_ip, to_ip, insns, cycles);
+        break;
+    case BLOCK_SEQUENTIAL:
+    case BLOCK_REP:
+        machine->insns = insns;
+        machine->cycles = cycles;
+        break;
+    }
+}
+
+/* Whether nothing comes of the end of DONE but what this does. */
+static inline bool quiet(struct machine *machine, const struct block *done, uint64_t to_ip)
+{
+    struct ipt *pt = &machine->lp.pt;
+
+    switch ((enum block_end)done->end) {
+    case BLOCK_SEQUENTIAL:
+    case BLOCK_JMP_DIRECT:
+        return true;
+    case BLOCK_CALL_DIRECT:
+        ipt_quiet_call_direct(pt, done->next_ip, to_ip);
+        return true;
+    case BLOCK_RET:
+        return ipt_quiet_ret(pt, to_ip);
+    case BLOCK_COND:
+        return ipt_quiet_outcome(pt, to_ip == done->target);
+    default:
+        return false;
+    }
+}
+
+static __attribute__((noinline)) void longer_way(struct machine *machine, uint64_t linear,
+                                                 uint32_t size)
+{
+    const struct block *done = machine->pending;
+    struct block *next = block_cache_first(&machine->cache, linear);
+    uint64_t sum = machine->sum + done->sum;
+
+    if (unlikely(next->linear != linear))
+        next = block_cache_find(&machine->cache, linear);
+    if (unlikely(!next || next->size != size)) {
+        slow_way(machine, linear, size);
+        return;
+    }
+    if (likely((uint32_t)sum < machine->limit) && quiet(machine, done, linear)) {
+        machine->sum = sum;
+        machine->pending = next;
+        return;
+    }
+    if (unlikely(machine->slow ||
+                 machine->retired + (sum >> 32) + next->insns > machine->stop_at)) {
+        slow_way(machine, linear, size);
+        return;
+    }
+    machine->pending = next;
+    if (unlikely(done->end == BLOCK_REP && linear == done->last_ip)) {
+        flow_catch_up(machine);
+        retire_part(machine, done, done->insns - 1u);
+        return;
+    }
+    machine->sum = sum;
+    flow_catch_up(machine);
+    show(machine, done, linear);
+    flow_set_limit(machine);
 }
 
 void flow_block(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
 {
     struct machine *machine = ctx;
-    const struct block *next = block_cache_find(&machine->cache, linear);
     const struct block *done = machine->pending;
-    uint64_t entered;
+    struct block *next = block_cache_first(&machine->cache, linear);
+    uint64_t sum = machine->sum + done->cond_sum;
 
     (void)uc;
-    if (unlikely(!next || next->size != size)) {
-        slow_block(machine, linear, size);
+    if (likely((uint32_t)sum < machine->limit && next->linear == linear) &&
+        likely(ipt_quiet_outcome(&machine->lp.pt, linear == done->target))) {
+        machine->sum = sum;
+        machine->pending = next;
         return;
     }
-    entered = machine->entered + next->insns;
-    if (unlikely(entered > machine->slow_at)) {
-        slow_block(machine, linear, size);
-        return;
-    }
-    machine->entered = entered;
-    machine->pending = next;
-    if (likely(done->end == BLOCK_COND)) {
-        uint64_t cycles = machine->cycles + done->cycles;
-        uint32_t insns = machine->insns + done->insns;
-
-        machine->cycles = 0;
-        machine->insns = 0;
-        lp_cond_branch(&machine->lp, linear == done->target, done->last_ip, done->next_ip, linear,
-                       insns, cycles);
-        return;
-    }
-    retire_other(machine, done, linear);
+    longer_way(machine, linear, size);
 }

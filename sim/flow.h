@@ -2,8 +2,13 @@
 /* From translation blocks to events: what the machine's files share, and the block hook.
  *
  * A block that was entered is pending until it is known how it ended: by the next block hook, or
- * by whatever stopped the engine. Then its branch becomes an event. Time and instructions are
- * counted as blocks are entered, and taken back where one was left in the middle. */
+ * by whatever stopped the engine. Then its branch becomes an event.
+ *
+ * The hook has three ways. The shortest is that of most conditional branches: the block that
+ * follows is known, the outcome goes into the TNT buffer, and the sum of the block is added up. The
+ * longer one is for all other near branches, for branches that make a packet, and for what time
+ * brings. The slow one knows everything: it decodes what is new, tells watchers, and stops where
+ * the engine has to stop. */
 #ifndef PTSIM_SIM_FLOW_H
 #define PTSIM_SIM_FLOW_H
 
@@ -38,10 +43,13 @@ struct machine_mapping {
 
 struct machine {
     /* What the block hook touches each time. */
-    const struct block *pending;
-    uint64_t entered; /* instructions retired, and those of the pending block */
-    uint64_t slow_at; /* an entered that is above this takes the slow way */
-    uint64_t cycles;  /* core clocks since the last event, without the pending block */
+    struct block *pending;
+    uint64_t sum;   /* instructions << 32 | core clocks of the blocks since RETIRED and CYCLES */
+    uint32_t limit; /* core clocks in the sum that ask for a closer look */
+
+    bool slow;        /* every block takes the slow way: somebody watches, or code has changed */
+    uint64_t retired; /* instructions */
+    uint64_t cycles;  /* core clocks since the last event */
     uint32_t insns;   /* instructions, the same */
     struct block_cache cache;
     struct ptsim_event near; /* for the near branches: it has no context */
@@ -51,7 +59,7 @@ struct machine {
     struct engine *engine;
     struct memory *memory;
 
-    uint64_t stop_at;    /* the instruction count at which the engine must be left */
+    uint64_t stop_at;    /* the instruction count beyond which the engine must not get */
     uint64_t limit_at;   /* the one at which this run ends */
     uint64_t step_until; /* until this one blocks are too long: the engine steps */
     bool stepping;       /* engine_step() runs */
@@ -63,7 +71,7 @@ struct machine {
     struct machine_mapping mapping; /* what the engine's and the cache's contents hold for */
 
     /* The boundary whose calls have been made. */
-    uint64_t arrived_entered, arrived_deliveries, arrived_linear;
+    uint64_t arrived_retired, arrived_deliveries, arrived_linear;
     uint64_t deliveries;
     struct machine_calls at, after;
     struct arch_interruption injected[MACHINE_PENDING];
@@ -83,11 +91,13 @@ struct machine {
     char error[160];
 };
 
-/* The block of no instructions: what is pending when nothing is. */
-extern const struct block flow_nothing;
-
 /* The block hook. CTX is the machine. */
 engine_block_fn flow_block;
+
+/* Brings RETIRED, CYCLES and INSNS up to date. */
+void flow_catch_up(struct machine *machine);
+/* Sets how far the block hook may go its shortest way. */
+void flow_set_limit(struct machine *machine);
 
 /* The engine has stopped at LINEAR. What is pending ended there: in the middle, unless COMPLETE
  * says that its last instruction has retired. */

@@ -37,8 +37,8 @@ static struct arch_fault translate(void *ctx, uint64_t linear, enum arch_access 
     struct arch_fault fault;
 
     if (lp->arch.cr4 & CR4_SMAP)
-        lp->arch.rflags = (lp->arch.rflags & ~(uint64_t)RFLAGS_AC) |
-                          (engine_rflags(machine->engine) & RFLAGS_AC);
+        lp->arch.rflags =
+            (lp->arch.rflags & ~(uint64_t)RFLAGS_AC) | (engine_rflags(machine->engine) & RFLAGS_AC);
     fault = arch_translate(&lp->arch, &lp->limits, &lp->mem, linear, access, lp->arch.cpl, out);
     machine->fetch_fault = fault.raised && access == ARCH_FETCH;
     return fault;
@@ -50,7 +50,8 @@ static void code_changed(void *ctx, uint64_t linear, uint32_t size)
     struct machine *machine = ctx;
 
     block_cache_remove(&machine->cache, linear, size);
-    machine->slow_at = 0;
+    machine->slow = true;
+    machine->limit = 0;
 }
 
 static const struct engine_ops ops = {
@@ -71,13 +72,14 @@ struct machine *machine_new(const struct cpu_profile *profile, uint64_t memory_s
     if (!machine)
         return NULL;
     machine->profile = profile;
-    machine->pending = &flow_nothing;
+
     machine->arrived_linear = NOWHERE;
     machine->memory = memory_new(memory_size);
     if (!machine->memory || !block_cache_init(&machine->cache)) {
         machine_free(machine);
         return NULL;
     }
+    machine->pending = &machine->cache.none;
     mem = memory_port(machine->memory);
     lp_init(&machine->lp, profile, &mem);
     machine->engine = engine_new(machine->memory, &ops, machine);
@@ -118,7 +120,7 @@ const char *machine_error(const struct machine *machine)
 
 uint64_t machine_instructions(const struct machine *machine)
 {
-    return machine->entered;
+    return machine->retired;
 }
 
 /*
@@ -164,7 +166,7 @@ enum ptsim_status machine_at(struct machine *machine, uint64_t linear, uint64_t 
 enum ptsim_status machine_after(struct machine *machine, uint64_t n, machine_at_fn *fn, void *ctx)
 {
     return add_call(&machine->after,
-                    &(struct machine_call){ .count = machine->entered + n, .fn = fn, .ctx = ctx });
+                    &(struct machine_call){ .count = machine->retired + n, .fn = fn, .ctx = ctx });
 }
 
 void machine_flush_tlb(struct machine *machine)
@@ -208,7 +210,7 @@ void machine_trace_end(struct machine *machine)
     if (!(lp->pt.ctl & TRACE_EN))
         return;
     (void)lp_wrmsr(lp, IA32_RTIT_CTL, lp->pt.ctl & ~TRACE_EN, &event);
-    flow_event_seen(machine, &event, machine->entered);
+    flow_event_seen(machine, &event, machine->retired);
     flow_flush_truth(machine);
 }
 
@@ -231,7 +233,7 @@ static void make_call(struct machine *machine, struct machine_calls *calls, size
 static bool make_due_call(struct machine *machine)
 {
     for (size_t i = 0; i < machine->after.count; i++) {
-        if (machine->after.call[i].count <= machine->entered) {
+        if (machine->after.call[i].count <= machine->retired) {
             make_call(machine, &machine->after, i);
             return true;
         }
@@ -254,10 +256,10 @@ static void arrive(struct machine *machine)
     uint64_t linear = linear_ip(machine);
     size_t due = 0;
 
-    if (machine->arrived_entered == machine->entered && machine->arrived_linear == linear &&
+    if (machine->arrived_retired == machine->retired && machine->arrived_linear == linear &&
         machine->arrived_deliveries == machine->deliveries)
         return;
-    machine->arrived_entered = machine->entered;
+    machine->arrived_retired = machine->retired;
     machine->arrived_linear = linear;
     machine->arrived_deliveries = machine->deliveries;
     for (size_t i = 0; i < machine->at.count; i++)
@@ -276,7 +278,7 @@ static void end_shadow(struct machine *machine)
 {
     struct arch_state *state = &machine->lp.arch;
 
-    if (machine->entered != machine->shadow_at)
+    if (machine->retired != machine->shadow_at)
         state->blocking_by_sti = state->blocking_by_mov_ss = false;
 }
 
@@ -293,7 +295,7 @@ static bool ends(struct machine *machine, enum machine_end *end)
         *end = MACHINE_SHUTDOWN;
     else if (activity != ARCH_ACTIVE)
         *end = MACHINE_HALTED;
-    else if (machine->entered >= machine->limit_at)
+    else if (machine->retired >= machine->limit_at)
         *end = MACHINE_LIMIT;
     else
         return false;
@@ -310,7 +312,7 @@ static bool boundary(struct machine *machine, enum machine_end *end)
         if (!machine->stop)
             arrive(machine);
         if (machine->watches)
-            flow_poll_packet_en(machine, machine->entered);
+            flow_poll_packet_en(machine, machine->retired);
         if (machine->stop || machine->error[0] || machine->lp.arch.activity == ARCH_SHUTDOWN)
             break;
     } while (deliver_injected(machine) || linear_ip(machine) != machine->arrived_linear);
@@ -368,7 +370,7 @@ static void retire_special(struct machine *machine, struct special_call *call, u
         /* a WRMSR that ends tracing is not traced itself */
         bool ended = trace_was_on && !(machine->lp.pt.ctl & TRACE_EN);
 
-        flow_event_seen(machine, event, machine->entered - (ended ? 1 : 0));
+        flow_event_seen(machine, event, machine->retired - (ended ? 1 : 0));
     } else if (event->kind != EV_KINDS) {
         flow_event(machine, event);
     }
@@ -416,7 +418,7 @@ static void execute_special(struct machine *machine, const struct insn *insn)
     state->blocking_by_sti = state->blocking_by_mov_ss = false;
     special_execute(&call);
     if (state->blocking_by_sti || state->blocking_by_mov_ss)
-        machine->shadow_at = machine->entered + 1;
+        machine->shadow_at = machine->retired + 1;
     switch (call.outcome) {
     case SPECIAL_RETIRED:
         retire_special(machine, &call, cycles);
@@ -532,13 +534,15 @@ static void set_stop(struct machine *machine)
     for (size_t i = 0; i < machine->after.count; i++)
         if (machine->after.call[i].count < machine->stop_at)
             machine->stop_at = machine->after.call[i].count;
-    machine->slow_at = machine->watches ? 0 : machine->stop_at;
+    /* with TF set blocks have one instruction each, which are not those of the cache */
+    machine->slow = machine->watches || machine->lp.arch.rflags & RFLAGS_TF;
+    flow_set_limit(machine);
 }
 
 /* The engine runs until something stops it. */
 static void run(struct machine *machine)
 {
-    uint64_t entered = machine->entered;
+    uint64_t retired = machine->retired;
     uint64_t linear = linear_ip(machine);
     struct engine_exit left;
 
@@ -549,10 +553,10 @@ static void run(struct machine *machine)
     engine_save(machine->engine, &machine->lp.arch);
 
     /* stopped by an intercept that is left from other code */
-    bool stale = left.kind == ENGINE_STOPPED && machine->pending != &flow_nothing;
+    bool stale = left.kind == ENGINE_STOPPED && machine->pending != &machine->cache.none;
 
     engine_left(machine, &left);
-    if (stale && machine->entered == entered && linear_ip(machine) == linear) {
+    if (stale && machine->retired == retired && linear_ip(machine) == linear) {
         engine_forget(machine->engine, linear);
         block_cache_drop(&machine->cache);
     }
@@ -579,12 +583,12 @@ static void step(struct machine *machine, const struct insn *insn)
                        &machine->step_block);
     machine->step_once = false;
     machine->stepping = true;
-    machine->slow_at = 0;
+    machine->slow = true;
+    machine->limit = 0;
     left = engine_step(machine->engine);
     machine->stepping = false;
     engine_save(machine->engine, state);
     machine->pending = &machine->step_block;
-    machine->entered++;
     if (left.kind != ENGINE_STOPPED) {
         engine_left(machine, &left);
         return;
@@ -607,8 +611,8 @@ static void turn(struct machine *machine)
         deliver_fault(machine, &fault);
     else if (insn.special != SPECIAL_NONE)
         execute_special(machine, &insn);
-    else if (machine->entered < machine->step_until || machine->step_once || deliver_awaits_shadow(machine) ||
-             is_at(machine, linear_ip(machine)))
+    else if (machine->retired < machine->step_until || machine->step_once ||
+             deliver_awaits_shadow(machine) || is_at(machine, linear_ip(machine)))
         step(machine, &insn);
     else
         run(machine);
@@ -619,8 +623,8 @@ enum machine_end machine_run(struct machine *machine, uint64_t max_instructions)
     enum machine_end end;
 
     machine->stop = false;
-    machine->limit_at = machine->entered + max_instructions;
-    if (machine->limit_at < machine->entered)
+    machine->limit_at = machine->retired + max_instructions;
+    if (machine->limit_at < machine->retired)
         machine->limit_at = UINT64_MAX;
     while (!boundary(machine, &end))
         turn(machine);

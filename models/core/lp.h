@@ -56,6 +56,17 @@ static inline void lp_cond_branch(struct lp *lp, bool taken, uint64_t from_ip, u
     ipt_cond_branch(&lp->pt, lp->clock.core, taken, from_ip, next_ip, to_ip);
 }
 
+/* The core clocks from now on during which near branches but the indirect ones need not be shown one
+ * by one: a direct JMP not at all, the others through ipt_quiet_*() of pt/fast.h. Where one of these
+ * returns false, or the time is over, or for whatever other event, the cycles since are charged
+ * with that event, and the question is to be asked anew. */
+static inline uint64_t lp_quiet_cycles(const struct lp *lp)
+{
+    uint64_t until = ipt_quiet_until(&lp->pt);
+
+    return until > lp->clock.core ? until - lp->clock.core : 0;
+}
+
 /* RDMSR and WRMSR: a fault is #GP(0) and has changed nothing. All checks are included but that of
  * CPL, which belongs to the instruction: a scenario's start writes MSRs with none.
  * EVENT, for a write, describes the WRMSR (or what else wrote: the scenario's start): kind

@@ -82,4 +82,51 @@ static inline void ipt_ret(struct ipt *ipt, uint64_t core, uint64_t from_ip, uin
     }
 }
 
+/* The same for who has made sure that the clock stays below ipt_quiet_until(), and so need not
+ * advance it at every branch: then nothing comes of a direct JMP, and the others are these. Each
+ * returns false, having done nothing, where a packet would come of it. */
+static inline uint64_t ipt_quiet_until(const struct ipt *ipt)
+{
+    return ipt->fast.outcome; /* never above fast.silent */
+}
+
+/* The TNT buffer with BITS is full: its packet, where nothing else comes with it. */
+static inline bool ipt_quiet_tnt(struct ipt *ipt, struct ipt_tnt_buffer tnt)
+{
+    uint32_t used = ipt->output.used + 1;
+
+    if (used >= ipt->output.limit || ipt->output.stored + used >= ipt->psb.due ||
+        ipt->fast.outcome != ipt->fast.tip)
+        return false;
+    ipt->output.buffer[used - 1] = ipt_tnt_packet(&tnt);
+    ipt->output.used = used;
+    ipt_tnt_clear(&ipt->tnt);
+    return true;
+}
+
+static inline bool ipt_quiet_outcome(struct ipt *ipt, bool taken)
+{
+    struct ipt_tnt_buffer tnt = ipt->tnt;
+
+    if (ipt_tnt_add(&tnt, taken))
+        return ipt_quiet_tnt(ipt, tnt);
+    ipt->tnt = tnt;
+    return true;
+}
+
+static inline void ipt_quiet_call_direct(struct ipt *ipt, uint64_t next_ip, uint64_t to_ip)
+{
+    if (to_ip != next_ip)
+        ipt_ret_stack_push(&ipt->ret_stack, ipt_packet_ip(ipt, next_ip));
+}
+
+static inline bool ipt_quiet_ret(struct ipt *ipt, uint64_t to_ip)
+{
+    if (!ipt_ret_stack_matches(&ipt->ret_stack, ipt_packet_ip(ipt, to_ip)) ||
+        !ipt_quiet_outcome(ipt, true))
+        return false;
+    ipt_ret_stack_pop(&ipt->ret_stack);
+    return true;
+}
+
 #endif
