@@ -397,32 +397,40 @@ static bool take_line(struct assembly *assembly, unsigned number, uint64_t addre
     return true;
 }
 
-/* Lines are "NUMBER OFFSET BYTES <tab> SOURCE", where the offset is in the section, and is missing
- * where the line made none. What does not fit is in more lines of the same number. */
+/* One line of the listing: "NUMBER OFFSET BYTES <tab> SOURCE". The offset is in the section, and is
+ * missing where the line made no bytes; what does not fit is in more lines of the same number
+ * without a source. SECTION is where the section begins. */
+static bool take_listed(const struct work *work, const char *listed, uint64_t *section,
+                        struct assembly *assembly)
+{
+    const char *source = strchr(listed, '\t');
+    char offset[17], bytes[33], word[32], address[32];
+    unsigned number;
+
+    if (!source || sscanf(listed, "%u", &number) != 1 || number <= work->prologue)
+        return true;
+    if (sscanf(source, " %31s %31s", word, address) == 2 && !strcmp(word, "org"))
+        number_parse(address, section);
+    else if (sscanf(listed, "%*u %16[0-9a-f] %32[0-9A-F]", offset, bytes) == 2)
+        return take_line(assembly, number - work->prologue, *section + strtoull(offset, NULL, 16));
+    return true;
+}
+
 static bool take_listing(const struct work *work, struct assembly *assembly)
 {
     size_t size;
     char *text = text_file_read(work->path[LISTING], &size, work->mistake);
     uint64_t section = work->source->origin;
-    bool fine = true;
+    bool fine = text;
 
-    for (char *line = text; fine && line; line = strchr(line, '\n')) {
-        unsigned number;
-        char offset[17] = "", bytes[33] = "", word[32] = "", address[32] = "";
-        const char *source;
-
-        line += *line == '\n';
-        source = line + strcspn(line, "\t\n");
-        if (sscanf(line, "%u", &number) != 1 || number <= work->prologue || *source != '\t')
-            continue;
-        if (sscanf(source, " %31s %31s", word, address) == 2 && !strcmp(word, "org"))
-            number_parse(address, &section);
-        else if (sscanf(line, "%*u %16[0-9a-f] %32[0-9A-F]", offset, bytes) == 2)
-            fine =
-                take_line(assembly, number - work->prologue, section + strtoull(offset, NULL, 16));
+    for (char *line = text, *next; fine && line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        fine = take_listed(work, line, &section, assembly) || WRONG(work, nowhere, "out of memory");
     }
     free(text);
-    return fine && text;
+    return fine;
 }
 
 bool assemble(const struct asm_source *source, struct symbols *symbols, struct assembly *assembly,
