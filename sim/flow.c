@@ -74,10 +74,21 @@ void flow_event_seen(struct machine *machine, const struct ptsim_event *event, u
         flow_poll_packet_en(machine, n);
 }
 
+/* Of the transfers, task switches alone load CR3. */
+static uint64_t cycles_after_cr3(const struct machine *machine, const struct ptsim_event *event)
+{
+    uint64_t tail = machine->profile->task_switch_after_cr3;
+
+    if (event->kind == EV_MOV_CR3 || event->before.cr3 == event->after.cr3)
+        return 0;
+    return tail < event->cycles ? tail : event->cycles;
+}
+
 void flow_event(struct machine *machine, struct ptsim_event *event)
 {
     event->insns = machine->insns;
     event->cycles = machine->cycles;
+    event->cycles_after_cr3 = cycles_after_cr3(machine, event);
     lp_event(&machine->lp, event);
     flow_event_seen(machine, event, machine->retired);
 }

@@ -188,6 +188,14 @@ void machine_stall(struct machine *machine, uint64_t cycles)
     machine->cycles += cycles;
 }
 
+void machine_reset_cycle_counter(struct machine *machine, uint64_t cycles)
+{
+    struct ptsim_event event = { .kind = EV_CYCLE_COUNTER_RESET };
+
+    machine->cycles += cycles;
+    flow_event(machine, &event);
+}
+
 void machine_stop(struct machine *machine)
 {
     machine->stop = true;

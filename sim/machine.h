@@ -65,6 +65,8 @@ void machine_flush_tlb(struct machine *machine);
 void machine_inject(struct machine *machine, const struct arch_interruption *what);
 /* The next instruction takes CYCLES more core clocks than the cost table says. */
 void machine_stall(struct machine *machine, uint64_t cycles);
+/* CYCLES core clocks pass, then the core resets PT's cycle counter: EV_CYCLE_COUNTER_RESET. */
+void machine_reset_cycle_counter(struct machine *machine, uint64_t cycles);
 
 void machine_stop(struct machine *machine);
 /* Runs until something ends it; may be called again after MACHINE_STOPPED and MACHINE_LIMIT. */

@@ -56,6 +56,9 @@ static void happen(void *ctx, struct machine *machine)
     case ACTION_STALL:
         machine_stall(machine, happening->argument);
         break;
+    case ACTION_RESET_CYCLE_COUNTER:
+        machine_reset_cycle_counter(machine, happening->argument);
+        break;
     }
 }
 

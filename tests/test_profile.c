@@ -5,7 +5,7 @@
 
 #include "suite.h"
 
-static const char *const names[] = { "max", "skylake", "broadwell", "icelake", "nopt" };
+static const char *const names[] = { "max", "skylake", "broadwell", "icelake", "flat", "nopt" };
 
 START_TEST(find_by_name)
 {
