@@ -16,6 +16,8 @@ enum ipt_ip_policy {
      * after a PSB, in 6 bytes sign-extended (011b); the others in the smallest of 001b, 010b and
      * 011b that gives the IP. 110b where none does. */
     IPT_IP_POLICY_SILICON,
+    /* The same, but FUP and TIP.PGE in 8 bytes (110b): a recording of an Ice Lake core. */
+    IPT_IP_POLICY_ICELAKE,
     /* The smallest encoding of all for every packet, 100b among them; of 011b and 100b the first.
      */
     IPT_IP_POLICY_SMALLEST,

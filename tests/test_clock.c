@@ -39,6 +39,39 @@ START_TEST(ticks)
 }
 END_TEST
 
+/* When ART moves on, and the FastCounter from there: by counting, from a clock near 0 and from one
+ * after years. */
+START_TEST(art_edges)
+{
+    static const uint64_t origins[] = { 0, (UINT64_C(1) << 56) - 100000 };
+    struct cpu_profile profile = { .core_ratio = rows[_i].core_ratio,
+                                   .max_non_turbo_ratio = rows[_i].tsc_ratio,
+                                   .tsc_ratio_num = rows[_i].num,
+                                   .tsc_ratio_den = rows[_i].den };
+    struct clock clock;
+
+    clock_init(&clock, &profile);
+    for (int i = 0; i < 2; i++) {
+        uint64_t art = clock_art_at(&clock, origins[i]), edge = 0;
+
+        for (uint64_t core = origins[i] + 1; core < origins[i] + 3000; core++) {
+            uint64_t now = clock_art_at(&clock, core);
+
+            ck_assert_uint_ge(now, art);
+            for (uint64_t next = art + 1; next <= now; next++)
+                ck_assert_uint_eq(clock_core_at_art(&clock, next), core);
+            if (now != art)
+                edge = core;
+            art = now;
+            /* With one core clock a TSC tick, it counts from the edge. */
+            if (edge && rows[_i].core_ratio == rows[_i].tsc_ratio)
+                ck_assert_uint_eq(clock_fast_counter_at(&clock, core), core - edge);
+            ck_assert_uint_lt(clock_fast_counter_at(&clock, core) * rows[_i].den, rows[_i].num);
+        }
+    }
+}
+END_TEST
+
 /* A write moves the TSC, forth or back, and leaves ART. */
 START_TEST(set_tsc)
 {
@@ -60,6 +93,7 @@ int main(void)
     TCase *tcase = tcase_create("clock");
 
     tcase_add_loop_test(tcase, ticks, 0, TEST_COUNT(rows));
+    tcase_add_loop_test(tcase, art_edges, 0, TEST_COUNT(rows));
     tcase_add_loop_test(tcase, set_tsc, 0, 4);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -36,6 +36,32 @@ static inline enum ipt_ip_bytes ipt_ip_bytes_smallest(uint64_t last, uint64_t ip
     return update_48 && differs >> 48 == 0 ? IPT_IP_UPDATE_48 : IPT_IP_FULL;
 }
 
+/* IPBytes of a packet of TYPE with IP. */
+static inline enum ipt_ip_bytes ipt_ip_bytes_choose(const struct ipt_last_ip *last,
+                                                    enum ipt_ip_policy policy,
+                                                    enum ipt_packet_type type, uint64_t ip)
+{
+    enum ipt_ip_bytes uncompressed = is_canonical(ip, 48) ? IPT_IP_SEXT_48 : IPT_IP_FULL;
+
+    switch (policy) {
+    case IPT_IP_POLICY_ICELAKE:
+        if (type == IPT_FUP || type == IPT_TIP_PGE)
+            return IPT_IP_FULL;
+        /* fall through */
+    case IPT_IP_POLICY_SILICON:
+        if (type == IPT_FUP || !last->sent)
+            return uncompressed;
+        return ipt_ip_bytes_smallest(last->ip, ip, false);
+    case IPT_IP_POLICY_SMALLEST:
+        return ipt_ip_bytes_smallest(last->ip, ip, true);
+    case IPT_IP_POLICY_SEXT:
+        return uncompressed;
+    case IPT_IP_POLICY_FULL:
+        break;
+    }
+    return IPT_IP_FULL;
+}
+
 /* IPBytes of a packet of TYPE with IP, and the payload that goes with it: the low bytes of IP, no
  * bit above them. LAST is stepped. (A suppressed IP is IPT_IP_SUPPRESSED, and does not come here:
  * Last IP stays.) */
@@ -43,17 +69,13 @@ static inline struct ipt_ip ipt_last_ip_compress(struct ipt_last_ip *last,
                                                  enum ipt_ip_policy policy,
                                                  enum ipt_packet_type type, uint64_t ip)
 {
-    enum ipt_ip_bytes bytes = IPT_IP_FULL;
-    bool sext = policy == IPT_IP_POLICY_SEXT ||
-                (policy == IPT_IP_POLICY_SILICON && (type == IPT_FUP || !last->sent));
+    struct ipt_ip packet;
 
-    if (sext)
-        bytes = is_canonical(ip, 48) ? IPT_IP_SEXT_48 : IPT_IP_FULL;
-    else if (policy != IPT_IP_POLICY_FULL)
-        bytes = ipt_ip_bytes_smallest(last->ip, ip, policy == IPT_IP_POLICY_SMALLEST);
+    packet.ip_bytes = ipt_ip_bytes_choose(last, policy, type, ip);
+    packet.ip = ip & ipt_ip_mask(packet.ip_bytes);
     last->ip = ip;
     last->sent |= type != IPT_FUP;
-    return (struct ipt_ip){ bytes, ip & ipt_ip_mask(bytes) };
+    return packet;
 }
 
 /* The IP that PACKET stands for, in *IP, and LAST stepped. False, and nothing changed, where it is

@@ -13,9 +13,10 @@ struct ipt_tnt_buffer {
     uint32_t bits; /* the stop bit of the packet, then the outcomes, the oldest highest */
 };
 
-#define IPT_TNT_EMPTY 1u                    /* the stop bit alone */
-#define IPT_TNT_FULL  (1u << IPT_TNT_8_MAX) /* from here on it holds the 6 outcomes of a short TNT \
-                                             */
+#define IPT_TNT_EMPTY 1u /* the stop bit alone */
+#define IPT_TNT_FULL                                                                               \
+    (1u << IPT_TNT_8_MAX) /* from here on it holds the 6 outcomes of a short TNT                   \
+                           */
 
 static inline void ipt_tnt_clear(struct ipt_tnt_buffer *tnt)
 {
