@@ -48,12 +48,12 @@ static json_t *hex(uint64_t value)
     return json_string(text);
 }
 
-/* Flags as booleans, 64-bit members, which JSON's numbers cannot hold, as strings. */
+/* Flags as booleans, addresses and the like, which JSON's numbers cannot hold, as strings. */
 static json_t *field_json(const struct ipt_field *field, const struct ipt_packet *packet)
 {
     uint64_t value = ipt_field_value(field, packet);
 
-    if (field->size == sizeof(uint64_t))
+    if (field->hi ? field->hi - field->lo + field->shift > 32 : field->size == sizeof(value))
         return hex(value);
     if (field->hi && field->hi == field->lo)
         return json_boolean(value);

@@ -75,14 +75,14 @@ static inline uint64_t ipt_ip_mask(enum ipt_ip_bytes ip_bytes)
  * 1 to 6 in a short TNT, 1 to 47 in a long one. */
 struct ipt_tnt {
     uint64_t bits;
-    uint8_t count;
+    uint32_t count;
 };
 
 /* TIP, TIP.PGE, TIP.PGD, FUP. ip is the payload's bytes as sent, not reconstructed:
  * see last_ip.h. */
 struct ipt_ip {
-    enum ipt_ip_bytes ip_bytes;
     uint64_t ip;
+    enum ipt_ip_bytes ip_bytes;
 };
 
 /* CFE.Type (table 33-50). */
@@ -115,6 +115,9 @@ enum ipt_wake {
     IPT_WAKE_HW = 1 << 3,
 };
 
+/* The packets that are most of a trace, TNT, IP, CYC and MTC, have one layout: a 64-bit payload,
+ * and perhaps 32 bits behind it. So both directions treat them alike, without a branch to tell them
+ * apart that nothing could predict. */
 struct ipt_packet {
     enum ipt_packet_type type;
     uint8_t size; /* bytes in the stream; set by both directions */
@@ -141,7 +144,7 @@ struct ipt_packet {
             uint64_t tsc; /* 55:0 */
         } tsc;
         struct {
-            uint8_t ctc;
+            uint64_t ctc; /* 7:0 */
         } mtc;
         struct {
             uint16_t ctc;
