@@ -36,6 +36,7 @@ enum {
     SEL_TSS = 0x80,
     SEL_TSS_B = 0x90,
     SEL_FREE = 0xa0, /* 16 bytes for the test, and so on to the limit */
+    SEL_LDT_B = 0xd0,
     BOX_GDT_LIMIT = 0xff,
 };
 
@@ -157,6 +158,32 @@ static inline void box_setup(enum arch_mode mode, uint8_t cpl)
     box_tss();
     if (mode == ARCH_MODE_REAL || mode == ARCH_MODE_V86 || mode == ARCH_MODE_PROT16)
         state.rip = 0x100;
+}
+
+/* What the new task of box_task_b() has. */
+enum {
+    TASK_B_EIP = 0x1357,
+    TASK_B_FLAGS = 0x0893,
+    TASK_B_GPR = 0x7700
+};
+
+/* A TSS for a new task, of 32 or 16 bits (SIZE 4 or 2), with something else in every field. */
+static inline void box_task_b(unsigned size)
+{
+    static const uint16_t selector[] = { ARCH_FLAT_DATA(3), ARCH_FLAT_CODE(0), ARCH_FLAT_DATA(0),
+                                         ARCH_FLAT_DATA(0), SEL_CONFORMING,    0 };
+    unsigned gpr = size == 4 ? 0x28 : 0x12, sreg = size == 4 ? 0x48 : 0x22;
+
+    gdt_put(SEL_TSS_B,
+            descriptor(BOX_TSS_B, size == 4 ? 0x67 : 0x2b, size == 4 ? AR_TSS32 : AR_TSS16));
+    gdt_put(SEL_LDT_B, descriptor(0x12340, 0x7f, AR_LDT));
+    poke(BOX_TSS_B + (size == 4 ? 0x20 : 0x0e), TASK_B_EIP, size);
+    poke(BOX_TSS_B + (size == 4 ? 0x24 : 0x10), TASK_B_FLAGS, size);
+    for (unsigned i = 0; i < 8; i++)
+        poke(BOX_TSS_B + gpr + i * size, i == ARCH_RSP ? BOX_STACK0 : TASK_B_GPR + i, size);
+    for (unsigned i = 0; i < (size == 4 ? 6 : 4); i++)
+        poke(BOX_TSS_B + sreg + i * size, selector[i], size);
+    poke(BOX_TSS_B + (size == 4 ? 0x60 : 0x2a), SEL_LDT_B, size);
 }
 
 /* What a row of a table says must happen: a fault, or with NO_FAULT none. */

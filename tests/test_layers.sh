@@ -30,7 +30,9 @@ includes() {
     grep -rE '^ *# *include ' --include='*.[ch]' --include='*.def' "$@" 2>/dev/null
 }
 
-unicorn() { includes sim tests models | grep '<unicorn/' | grep -v '^sim/engine\.c:'; }
+unicorn() {
+    includes sim tests models | grep '<unicorn/' | grep -vE '^(sim/engine|tests/peer_arch)\.c:'
+}
 zydis() { includes sim tests models | grep '<Zydis/' | grep -v '^sim/block\.c:'; }
 yaml() { includes sim tests models | grep -E '<(cyaml/|yaml\.h)' | grep -v '^sim/scenario_yaml\.c:'; }
 sim_up() { includes sim | grep '"\.\./tests/'; }

@@ -9,14 +9,12 @@
 #define NOT_P(ar) ((ar) & ~(uint32_t)ARCH_AR_P)
 #define GATE      SEL_FREE
 #define SEG       (SEL_FREE + 0x10) /* a descriptor that a row spoils */
-#define LDT_B     (SEL_FREE + 0x20)
 #define PROT32    ARCH_MODE_PROT32
 
 enum {
     VECTOR = 0x41,
     NEXT = 0x2468,
     OLD_FLAGS = 0x4ac7,
-    NEW_FLAGS = 0x0893
 };
 
 enum source {
@@ -36,29 +34,10 @@ static bool nests(enum source source)
            source == BY_EXCEPTION;
 }
 
-/* A TSS for the new task, with something else in every field. SIZE is 4 or 2. */
-static void put_new_tss(unsigned size)
-{
-    unsigned gpr = size == 4 ? 0x28 : 0x12, sreg = size == 4 ? 0x48 : 0x22;
-    static const uint16_t selector[] = { ARCH_FLAT_DATA(3), ARCH_FLAT_CODE(0), ARCH_FLAT_DATA(0),
-                                         ARCH_FLAT_DATA(0), SEL_CONFORMING,    0 };
-
-    gdt_put(SEL_TSS_B,
-            descriptor(BOX_TSS_B, size == 4 ? 0x67 : 0x2b, size == 4 ? AR_TSS32 : AR_TSS16));
-    gdt_put(LDT_B, descriptor(0x12340, 0x7f, AR_LDT));
-    poke(BOX_TSS_B + (size == 4 ? 0x20 : 0x0e), 0x1357, size);
-    poke(BOX_TSS_B + (size == 4 ? 0x24 : 0x10), NEW_FLAGS, size);
-    for (unsigned i = 0; i < 8; i++)
-        poke(BOX_TSS_B + gpr + i * size, i == ARCH_RSP ? BOX_STACK0 : 0x7700 + i, size);
-    for (unsigned i = 0; i < (size == 4 ? 6 : 4); i++)
-        poke(BOX_TSS_B + sreg + i * size, selector[i], size);
-    poke(BOX_TSS_B + (size == 4 ? 0x60 : 0x2a), LDT_B, size);
-}
-
 static void start(enum source source, unsigned size)
 {
     box_setup(PROT32, 0);
-    put_new_tss(size);
+    box_task_b(size);
     for (unsigned i = 0; i < 8; i++)
         if (i != ARCH_RSP)
             state.gpr[i] = 0x11110000 + i;
@@ -139,17 +118,17 @@ static void check_saved(void)
 
 static void check_loaded(unsigned size, unsigned pushed)
 {
-    ck_assert_uint_eq(state.rip, 0x1357);
-    ck_assert_uint_eq(state.rflags & ~(uint64_t)RFLAGS_NT, NEW_FLAGS);
+    ck_assert_uint_eq(state.rip, TASK_B_EIP);
+    ck_assert_uint_eq(state.rflags & ~(uint64_t)RFLAGS_NT, TASK_B_FLAGS);
     for (unsigned i = 0; i < 8; i++)
-        ck_assert_uint_eq(state.gpr[i], i == ARCH_RSP ? BOX_STACK0 - pushed : 0x7700 + i);
+        ck_assert_uint_eq(state.gpr[i], i == ARCH_RSP ? BOX_STACK0 - pushed : TASK_B_GPR + i);
     ck_assert_uint_eq(state.sreg[ARCH_CS].selector, ARCH_FLAT_CODE(0));
     ck_assert_uint_eq(state.sreg[ARCH_CS].ar, AR_CODE | AR_FLAT32);
     ck_assert_uint_eq(state.sreg[ARCH_SS].selector, ARCH_FLAT_DATA(0));
     ck_assert_uint_eq(state.sreg[ARCH_ES].selector, ARCH_FLAT_DATA(3));
     ck_assert_uint_eq(state.sreg[ARCH_FS].selector, size == 4 ? SEL_CONFORMING : 0);
     ck_assert(state.sreg[ARCH_GS].ar & ARCH_AR_UNUSABLE);
-    ck_assert_uint_eq(state.ldtr.selector, LDT_B);
+    ck_assert_uint_eq(state.ldtr.selector, SEL_LDT_B);
     ck_assert_uint_eq(state.ldtr.base, 0x12340);
     ck_assert_uint_eq(state.tr.selector, SEL_TSS_B);
     ck_assert_uint_eq(state.tr.base, BOX_TSS_B);
@@ -323,7 +302,7 @@ START_TEST(privilege)
         bool direct = (rows[i].selector & 0xfff8) == SEL_TSS_B;
 
         box_setup(PROT32, rows[i].cpl);
-        put_new_tss(4);
+        box_task_b(4);
         if (direct)
             gdt_put(SEL_TSS_B, descriptor(BOX_TSS_B, 0x67, AR_TSS32 | rows[i].dpl << 5));
         gdt_put(GATE, gate(ARCH_TYPE_TASK_GATE, rows[i].dpl, SEL_TSS_B, 0, 0));
@@ -396,8 +375,8 @@ START_TEST(late_faults)
         ck_assert_int_eq(fault.new_task, fault.raised);
         /* The fault is the new task's: its registers are loaded, its EIP is what is saved. */
         ck_assert_uint_eq(state.tr.selector, SEL_TSS_B);
-        ck_assert_uint_eq(state.rip, 0x1357);
-        ck_assert_uint_eq(state.gpr[ARCH_RAX], 0x7700);
+        ck_assert_uint_eq(state.rip, TASK_B_EIP);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX], TASK_B_GPR);
         ck_assert_uint_eq(peek(BOX_TSS + 0x20, 4), NEXT);
     }
 }
@@ -426,14 +405,14 @@ START_TEST(trap_flag)
     fault = make_switch(BY_JMP);
     ck_assert(fault.raised && fault.new_task && fault.vector == ARCH_DB && !fault.has_error);
     ck_assert_uint_eq(state.dr[6], 0xffff0ff0 | DR6_BT);
-    ck_assert_uint_eq(state.rip, 0x1357);
+    ck_assert_uint_eq(state.rip, TASK_B_EIP);
 }
 END_TEST
 
 START_TEST(to_v86)
 {
     start(BY_JMP, 4);
-    poke(BOX_TSS_B + 0x24, NEW_FLAGS | RFLAGS_VM, 4);
+    poke(BOX_TSS_B + 0x24, TASK_B_FLAGS | RFLAGS_VM, 4);
     for (unsigned i = 0; i < 6; i++)
         poke(BOX_TSS_B + 0x48 + 4 * i, 0x1000 + i, 4);
     ck_assert(!make_switch(BY_JMP).raised);
@@ -513,7 +492,7 @@ START_TEST(fault_in_new_task)
     ck_assert_uint_eq(second.vector, ARCH_DF);
     ck_assert_int_eq(arch_deliver(&cpu, &second, &fault), ARCH_DELIVERED);
     ck_assert_uint_eq(state.rip, 0x8888);
-    ck_assert_uint_eq(peek(state.gpr[ARCH_RSP] + 4, 4), 0x1357);
+    ck_assert_uint_eq(peek(state.gpr[ARCH_RSP] + 4, 4), TASK_B_EIP);
 }
 END_TEST
 
