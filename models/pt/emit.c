@@ -19,11 +19,11 @@ static void added(struct ipt *ipt, size_t size)
         ipt_output_commit(ipt);
 }
 
-/* What goes before a packet of TYPE. */
-static void prepare(struct ipt *ipt, enum ipt_packet_type type)
+/* What goes before a packet. */
+static void prepare(struct ipt *ipt, bool cyc_eligible)
 {
     ipt_emit_tnt(ipt);
-    if (ipt_packet_row(type)->cyc_eligible)
+    if (cyc_eligible)
         ipt_timing_cyc(ipt);
 }
 
@@ -31,7 +31,7 @@ void ipt_emit(struct ipt *ipt, struct ipt_packet packet)
 {
     enum ptsim_status status;
 
-    prepare(ipt, packet.type);
+    prepare(ipt, ipt_packet_row(packet.type)->cyc_eligible);
     if (!ipt->enables.trigger)
         return;
     status = ipt_encode(&packet, next(ipt), IPT_PACKET_MAX);
@@ -40,11 +40,19 @@ void ipt_emit(struct ipt *ipt, struct ipt_packet packet)
     added(ipt, packet.size);
 }
 
+/* As ipt_put_ip() does, but with one store: there is room for the longest packet. */
+static size_t put_ip(uint8_t *out, enum ipt_packet_type type, struct ipt_ip payload)
+{
+    out[0] = ipt_ip_opcode(type, payload.ip_bytes);
+    ipt_put_le(out + 1, payload.ip, 8);
+    return 1 + ipt_ip_size(payload.ip_bytes);
+}
+
 void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip)
 {
     struct ipt_ip payload;
 
-    prepare(ipt, type);
+    prepare(ipt, type != IPT_FUP);
     if (!ipt->enables.trigger)
         return;
     /* Against an IP that differs everywhere nothing can be compressed. */
@@ -52,12 +60,12 @@ void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip)
         ipt->last_ip.ip = ~ip;
     ipt->last_ip_unknown = false;
     payload = ipt_last_ip_compress(&ipt->last_ip, ipt->profile->pt_ip_policy, type, ip);
-    added(ipt, ipt_put_ip(next(ipt), type, payload.ip_bytes, payload.ip));
+    added(ipt, put_ip(next(ipt), type, payload));
 }
 
 void ipt_emit_no_ip(struct ipt *ipt, enum ipt_packet_type type)
 {
-    prepare(ipt, type);
+    prepare(ipt, type != IPT_FUP);
     if (ipt->enables.trigger)
         added(ipt, ipt_put_ip(next(ipt), type, IPT_IP_SUPPRESSED, 0));
 }

@@ -3,33 +3,35 @@
  * without the event. The clock has already been advanced to CORE.
  *
  * In the usual case each is one comparison, of the core clock with the one until which nothing
- * but the usual can happen, and a few instructions. */
+ * else can happen, and a few instructions. */
 #ifndef PTSIM_PT_FAST_H
 #define PTSIM_PT_FAST_H
 
 #include "ipt.h"
 
-/* A near branch of KIND by the general path. */
+/* A near branch of KIND by the general path, where that is needed. */
 void ipt_near_branch(struct ipt *ipt, enum ev_kind kind, bool taken, uint64_t from_ip,
                      uint64_t next_ip, uint64_t to_ip);
 
-/* The TNT buffer is full; execution goes on at TO_IP. */
-void ipt_fast_tnt_full(struct ipt *ipt, uint64_t to_ip);
+/* An event whose only packet, CYC aside, is a TIP to TO_IP; one that adds an outcome to an empty
+ * TNT buffer; one that has filled it. */
+void ipt_fast_tip(struct ipt *ipt, uint64_t core, uint64_t to_ip);
+void ipt_fast_first_outcome(struct ipt *ipt, uint64_t core, bool taken, uint64_t to_ip);
+void ipt_fast_tnt_full(struct ipt *ipt, uint64_t core, uint64_t to_ip);
 
-/* A TIP to TO_IP, the only packet of its event. */
-void ipt_fast_tip(struct ipt *ipt, uint64_t to_ip);
-
-static inline void ipt_fast_outcome(struct ipt *ipt, bool taken, uint64_t to_ip)
+static inline void ipt_fast_outcome(struct ipt *ipt, uint64_t core, bool taken, uint64_t to_ip)
 {
     if (ipt_tnt_add(&ipt->tnt, taken))
-        ipt_fast_tnt_full(ipt, to_ip);
+        ipt_fast_tnt_full(ipt, core, to_ip);
 }
 
 static inline void ipt_cond_branch(struct ipt *ipt, uint64_t core, bool taken, uint64_t from_ip,
                                    uint64_t next_ip, uint64_t to_ip)
 {
     if (core < ipt->fast.outcome)
-        ipt_fast_outcome(ipt, taken, to_ip);
+        ipt_fast_outcome(ipt, core, taken, to_ip);
+    else if (core < ipt->fast.branch)
+        ipt_fast_first_outcome(ipt, core, taken, to_ip);
     else
         ipt_near_branch(ipt, EV_COND_BRANCH, taken, from_ip, next_ip, to_ip);
 }
@@ -37,14 +39,14 @@ static inline void ipt_cond_branch(struct ipt *ipt, uint64_t core, bool taken, u
 static inline void ipt_jmp_direct(struct ipt *ipt, uint64_t core, uint64_t from_ip,
                                   uint64_t next_ip, uint64_t to_ip)
 {
-    if (core >= ipt->fast.silent)
+    if (core >= ipt->fast.branch)
         ipt_near_branch(ipt, EV_JMP_DIRECT, true, from_ip, next_ip, to_ip);
 }
 
 static inline void ipt_call_direct(struct ipt *ipt, uint64_t core, uint64_t from_ip,
                                    uint64_t next_ip, uint64_t to_ip)
 {
-    if (core >= ipt->fast.silent)
+    if (core >= ipt->fast.branch)
         ipt_near_branch(ipt, EV_CALL_DIRECT, true, from_ip, next_ip, to_ip);
     else if (to_ip != next_ip)
         ipt_ret_stack_push(&ipt->ret_stack, ipt_packet_ip(ipt, next_ip));
@@ -53,8 +55,8 @@ static inline void ipt_call_direct(struct ipt *ipt, uint64_t core, uint64_t from
 static inline void ipt_jmp_indirect(struct ipt *ipt, uint64_t core, uint64_t from_ip,
                                     uint64_t next_ip, uint64_t to_ip)
 {
-    if (core < ipt->fast.tip)
-        ipt_fast_tip(ipt, to_ip);
+    if (core < ipt->fast.branch)
+        ipt_fast_tip(ipt, core, to_ip);
     else
         ipt_near_branch(ipt, EV_JMP_INDIRECT, true, from_ip, next_ip, to_ip);
 }
@@ -62,9 +64,9 @@ static inline void ipt_jmp_indirect(struct ipt *ipt, uint64_t core, uint64_t fro
 static inline void ipt_call_indirect(struct ipt *ipt, uint64_t core, uint64_t from_ip,
                                      uint64_t next_ip, uint64_t to_ip)
 {
-    if (core < ipt->fast.tip) {
+    if (core < ipt->fast.branch) {
         ipt_ret_stack_push(&ipt->ret_stack, ipt_packet_ip(ipt, next_ip));
-        ipt_fast_tip(ipt, to_ip);
+        ipt_fast_tip(ipt, core, to_ip);
     } else {
         ipt_near_branch(ipt, EV_CALL_INDIRECT, true, from_ip, next_ip, to_ip);
     }
@@ -73,12 +75,17 @@ static inline void ipt_call_indirect(struct ipt *ipt, uint64_t core, uint64_t fr
 static inline void ipt_ret(struct ipt *ipt, uint64_t core, uint64_t from_ip, uint64_t next_ip,
                            uint64_t to_ip)
 {
-    if (core < ipt->fast.outcome &&
-        ipt_ret_stack_matches(&ipt->ret_stack, ipt_packet_ip(ipt, to_ip))) {
-        ipt_ret_stack_pop(&ipt->ret_stack);
-        ipt_fast_outcome(ipt, true, to_ip);
-    } else {
+    if (core >= ipt->fast.branch) {
         ipt_near_branch(ipt, EV_RET, true, from_ip, next_ip, to_ip);
+    } else if (!ipt_ret_stack_matches(&ipt->ret_stack, ipt_packet_ip(ipt, to_ip))) {
+        ipt_ret_stack_clear(&ipt->ret_stack);
+        ipt_fast_tip(ipt, core, to_ip);
+    } else {
+        ipt_ret_stack_pop(&ipt->ret_stack);
+        if (core < ipt->fast.outcome)
+            ipt_fast_outcome(ipt, core, true, to_ip);
+        else
+            ipt_fast_first_outcome(ipt, core, true, to_ip);
     }
 }
 
@@ -87,7 +94,7 @@ static inline void ipt_ret(struct ipt *ipt, uint64_t core, uint64_t from_ip, uin
  * returns false, having done nothing, where a packet would come of it. */
 static inline uint64_t ipt_quiet_until(const struct ipt *ipt)
 {
-    return ipt->fast.outcome; /* never above fast.silent */
+    return ipt->fast.outcome; /* never above fast.branch */
 }
 
 /* The TNT buffer with BITS is full: its packet, where nothing else comes with it. */
@@ -96,7 +103,7 @@ static inline bool ipt_quiet_tnt(struct ipt *ipt, struct ipt_tnt_buffer tnt)
     uint32_t used = ipt->output.used + 1;
 
     if (used >= ipt->output.limit || ipt->output.stored + used >= ipt->psb.due ||
-        ipt->fast.outcome != ipt->fast.tip)
+        ipt->timing.cyc_en)
         return false;
     ipt->output.buffer[used - 1] = ipt_tnt_packet(&tnt);
     ipt->output.used = used;

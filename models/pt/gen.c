@@ -268,9 +268,9 @@ static void update_fast(struct ipt *ipt)
     bool packet_en = ipt_packet_en(ipt);
 
     ipt->fast.untraced = packet_en ? 0 : until;
-    ipt->fast.silent = packet_en ? until : 0;
-    ipt->fast.tip = ipt->timing.cyc_en ? 0 : ipt->fast.silent;
-    ipt->fast.outcome = ipt_tnt_empty(&ipt->tnt) ? ipt->fast.tip : ipt->fast.silent;
+    ipt->fast.branch = packet_en ? until : 0;
+    /* The first outcome of a TNT may have a CYC in front of it. */
+    ipt->fast.outcome = ipt->timing.cyc_en && ipt_tnt_empty(&ipt->tnt) ? 0 : ipt->fast.branch;
 }
 
 void ipt_event(struct ipt *ipt, const struct ptsim_event *event)
@@ -305,28 +305,39 @@ void ipt_near_branch(struct ipt *ipt, enum ev_kind kind, bool taken, uint64_t fr
             .kind = kind, .taken = taken, .from_ip = from_ip, .next_ip = next_ip, .to_ip = to_ip });
 }
 
-/* The end of an event that sent a packet. The TNT buffer is empty. */
+/* The end of an event that sent a packet or more. What timing packet is due next may have changed,
+ * but only to a later core clock: ipt_event() will see to that. */
 static void fast_end(struct ipt *ipt, uint64_t to_ip)
 {
-    ipt->fast.outcome = ipt->fast.tip;
+    bool first = ipt->timing.cyc_en && ipt_tnt_empty(&ipt->tnt);
+
+    ipt->fast.outcome = first ? 0 : ipt->fast.branch;
     if (ipt_output_total(ipt) < ipt->psb.due && ipt->enables.trigger)
         return;
-    ipt->timing.now = ipt->clock->core;
     psb_if_due(ipt, true, ipt_packet_ip(ipt, to_ip));
     if (!ipt->enables.trigger)
         update_status(ipt);
     update_fast(ipt);
 }
 
-void ipt_fast_tnt_full(struct ipt *ipt, uint64_t to_ip)
+void ipt_fast_tip(struct ipt *ipt, uint64_t core, uint64_t to_ip)
 {
-    ipt_emit_tnt(ipt);
+    ipt->timing.now = core;
+    ipt_emit_ip(ipt, IPT_TIP, ipt_packet_ip(ipt, to_ip));
     fast_end(ipt, to_ip);
 }
 
-void ipt_fast_tip(struct ipt *ipt, uint64_t to_ip)
+void ipt_fast_first_outcome(struct ipt *ipt, uint64_t core, bool taken, uint64_t to_ip)
 {
-    ipt_emit_ip(ipt, IPT_TIP, ipt_packet_ip(ipt, to_ip));
+    ipt->timing.now = core;
+    ipt_emit_outcome(ipt, taken);
+    fast_end(ipt, to_ip);
+}
+
+void ipt_fast_tnt_full(struct ipt *ipt, uint64_t core, uint64_t to_ip)
+{
+    ipt->timing.now = core;
+    ipt_emit_tnt(ipt);
     fast_end(ipt, to_ip);
 }
 

@@ -23,13 +23,12 @@ struct ipt_tap {
     void (*store)(void *ctx, uint64_t phys, const uint8_t *data, size_t size);
 };
 
-/* Until which core clock an event has no effect but the one named: what fast.h tests. 0 where it
- * always may have others. */
+/* Until which core clock a near branch can be dealt with by fast.h; 0 where it cannot at present.
+ */
 struct ipt_fast {
-    uint64_t silent;   /* none, of an event that gives no packet while PacketEn is set */
-    uint64_t outcome;  /* an outcome goes into the TNT buffer */
-    uint64_t tip;      /* a TIP is sent */
-    uint64_t untraced; /* none, of any near branch while PacketEn is clear */
+    uint64_t branch;   /* any: PacketEn is set and stays so, and no timing packet is due */
+    uint64_t outcome;  /* one that adds an outcome to the TNT buffer and does nothing else */
+    uint64_t untraced; /* any: PacketEn is clear and stays so, and no timing packet is due */
 };
 
 /* MODE.Exec: the mode that the last one told, and whether there was one that still counts. */
