@@ -109,8 +109,7 @@ static void push_vectors(struct stack *stack, const struct linux_program *progra
     push64(stack, argc);
 }
 
-static void build(struct stack *stack, struct linux_user *user,
-                  const struct linux_program *program)
+static void build(struct stack *stack, struct linux_user *user, const struct linux_program *program)
 {
     uint64_t execfn = push_string(stack, program->path);
     uint64_t env = push_strings(stack, program->envp, count_strings(program->envp));

@@ -178,7 +178,8 @@ static const char *name_of(const struct guest *guest, uint64_t address, char buf
 
     /* the program's own label for its beginning, if it has one */
     for (size_t i = 0; i < guest->symbols.count; i++)
-        if (guest->symbols.symbol[i].value == address && guest->symbols.symbol[i].kind == SYMBOL_LABEL)
+        if (guest->symbols.symbol[i].value == address &&
+            guest->symbols.symbol[i].kind == SYMBOL_LABEL)
             near = &guest->symbols.symbol[i];
     if (!near)
         snprintf(buffer, 80, "%#" PRIx64, address);

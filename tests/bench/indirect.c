@@ -44,8 +44,7 @@ static uint64_t interpret(const uint8_t *at, uint64_t x)
 add:
     x += 7;
     NEXT;
-xor:
-    x ^= 0x5a5a;
+    xor : x ^= 0x5a5a;
     NEXT;
 shift:
     x = x << 1 | x >> 63;

@@ -68,7 +68,8 @@ static size_t compress(const uint8_t *data, size_t size, uint8_t *out)
 
         last_seen[key] = (uint32_t)at;
         if (back && back < WINDOW)
-            while (length < 18 && at + length < size && data[at + length - back] == data[at + length])
+            while (length < 18 && at + length < size &&
+                   data[at + length - back] == data[at + length])
                 length++;
         if (length >= 3) {
             *to++ = (uint8_t)(0x80 | length);
