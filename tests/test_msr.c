@@ -3,16 +3,28 @@
  * spelt out here, not taken from the model. */
 #include "lp_rig.h"
 
-/* ---- the table ---- */
-
-static const struct cpu_profile *profile_at(int i)
-{
-    return cpu_profile_at((unsigned)i);
-}
-
+/* Sets of MSRs that profiles have. */
 enum {
-    PROFILES = 5
+    MAX = 1,
+    SKYLAKE = 2,
+    BROADWELL = 4,
+    NOPT = 8,
+    ALL = 15
 };
+enum {
+    PT = MAX | SKYLAKE | BROADWELL,
+    TWO_RANGES = MAX | SKYLAKE
+};
+
+static const struct {
+    const char *name;
+    unsigned has; /* which of them */
+} profiles[] = {
+    { "max", MAX },         { "skylake", SKYLAKE }, { "broadwell", BROADWELL },
+    { "icelake", SKYLAKE }, { "flat", MAX },        { "nopt", NOPT },
+};
+
+/* ---- the table ---- */
 
 START_TEST(rows_apart)
 {
@@ -56,7 +68,7 @@ END_TEST
 /* What an MSR resets to is something that could be written to it. */
 START_TEST(resets_are_legal)
 {
-    const struct cpu_profile *p = profile_at(_i);
+    const struct cpu_profile *p = cpu_profile_find(profiles[_i].name);
     const struct msr *msr;
 
     for (unsigned i = 0; (msr = msr_at(i)); i++) {
@@ -73,23 +85,9 @@ END_TEST
 
 /* ---- which MSRs there are ---- */
 
-/* Bits of the profiles that have one, in the order of the table of profiles. */
-enum {
-    MAX = 1,
-    SKYLAKE = 2,
-    BROADWELL = 4,
-    ICELAKE = 8,
-    NOPT = 16,
-    ALL = 31
-};
-enum {
-    PT = MAX | SKYLAKE | BROADWELL | ICELAKE,
-    TWO_RANGES = MAX | SKYLAKE | ICELAKE
-};
-
 static const struct {
     uint32_t index;
-    unsigned profiles;
+    unsigned in; /* the sets that it is in */
     uint64_t reset;
 } existing[] = {
     { 0x10, ALL, 0 },         { 0x1b, ALL, 0xfee00900 }, { 0xce, ALL, 0x1500 },
@@ -106,14 +104,14 @@ static const struct {
 };
 
 /* RDMSR gives the reset value or #GP; WRMSR of that value is taken or #GP. */
-static void walk(struct lp *lp, unsigned profile, uint32_t first, uint32_t last)
+static void walk(struct lp *lp, unsigned has, uint32_t first, uint32_t last)
 {
     for (uint32_t index = first; index <= last; index++) {
         bool exists = false;
         uint64_t reset = 0, value = 0x5a5a;
 
         for (int i = 0; i < TEST_COUNT(existing); i++)
-            if (existing[i].index == index && (existing[i].profiles & profile)) {
+            if (existing[i].index == index && (existing[i].in & has)) {
                 exists = true;
                 reset = existing[i].reset;
             }
@@ -126,11 +124,11 @@ static void walk(struct lp *lp, unsigned profile, uint32_t first, uint32_t last)
 
 START_TEST(every_index)
 {
-    struct lp *lp = processor(profile_at(_i)->name);
+    struct lp *lp = processor(profiles[_i].name);
 
-    walk(lp, 1u << _i, 0, 0x1fff);
-    walk(lp, 1u << _i, 0xc0000000, 0xc0001fff);
-    walk(lp, 1u << _i, 0xfffffff0, 0xfffffffe);
+    walk(lp, profiles[_i].has, 0, 0x1fff);
+    walk(lp, profiles[_i].has, 0xc0000000, 0xc0001fff);
+    walk(lp, profiles[_i].has, 0xfffffff0, 0xfffffffe);
 }
 END_TEST
 
@@ -285,8 +283,8 @@ static TCase *table_tests(void)
 
     tcase_add_test(tcase, rows_apart);
     tcase_add_test(tcase, fields_apart);
-    tcase_add_loop_test(tcase, resets_are_legal, 0, PROFILES);
-    tcase_add_loop_test(tcase, every_index, 0, PROFILES);
+    tcase_add_loop_test(tcase, resets_are_legal, 0, TEST_COUNT(profiles));
+    tcase_add_loop_test(tcase, every_index, 0, TEST_COUNT(profiles));
     return tcase;
 }
 
