@@ -65,7 +65,7 @@ static uint32_t segment_rights(const struct scenario *s, enum segment_kind kind)
     case CONFORMING:
         return code | own_size(s) | ARCH_TYPE_CONFORMING;
     case DATA:
-        return any | ARCH_TYPE_WRITABLE | (own_size(s) ? ARCH_AR_DB : 0);
+        return any | ARCH_TYPE_WRITABLE | ARCH_AR_DB;
     case TSS:
         return ARCH_AR_P | ARCH_TYPE_TSS32_BUSY;
     }
@@ -314,6 +314,8 @@ static bool build_gate(const struct scenario *s, struct lp *lp, unsigned index)
         !scn_value(s, &gate->selector, SEL_CODE0, &selector) ||
         !scn_number(s, &gate->params, 0, 0, 31, &params))
         return false;
+    if (scn_ia32e(s) && types[word] != ARCH_TYPE_CALL_GATE32)
+        return SCN_MISTAKE(s, &gate->type, "IA-32e mode has no gates of type %s", words[word]);
     if (types[word] == ARCH_TYPE_TASK_GATE ? !need(s, &gate->here, &gate->selector, "selector")
                                            : !need(s, &gate->here, &gate->at, "at"))
         return false;
