@@ -370,7 +370,7 @@ static const struct {
       "f:5:9: 32-bit paging has " },
     { "mode: real16\npages: [{linear: 0x1000, phys: 0}]\n", "f:5:9: pages, but no paging in this" },
     { "pages: [{linear: 1G, phys: 0, size: 64M}, {linear: 2G, phys: 0, size: 64M}]\n",
-      "f:4:44: no room left for page tables" },
+      "f:4:43: no room left for page tables" },
     { "pages: [{linear: 0x8000, flags: absent}]\n",
       "f:3:7: the code has bytes at 0x8000, where there is no memory" },
     { "tasks: [{name: T, at: target}]\n", "f:4:9: IA-32e mode has no task switches" },
