@@ -454,7 +454,7 @@ START_TEST(v86_int)
         memset(flat + BOX_TSS + 0x70, v86[_i].bit ? 0 : 0xff, 32);
         poke(BOX_TSS + 0x70 + VECTOR / 8, v86[_i].bit ? 1u << VECTOR % 8 : ~(1u << VECTOR % 8), 1);
         state.cr4 |= v86[_i].vme ? CR4_VME : 0;
-        state.rflags |= v86[_i].iopl << 12 | (vif ? RFLAGS_VIF : RFLAGS_IF) | RFLAGS_TF;
+        state.rflags |= v86[_i].iopl << 12 | (vif ? RFLAGS_VIF | RFLAGS_DF : RFLAGS_IF) | RFLAGS_TF;
         deliver(&what);
         if (v86[_i].outcome == TO_GP) {
             check_fault(fault, (struct expected)GP(0), "monitor");

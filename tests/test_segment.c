@@ -270,6 +270,18 @@ START_TEST(system_load)
 }
 END_TEST
 
+/* A table that ends within a descriptor. */
+START_TEST(cut_off)
+{
+    box_setup(ARCH_MODE_PROT32, 0);
+    gdt_put(SEL_FREE, descriptor(0, 0xffff, AR_DATA));
+    state.gdtr.limit = SEL_FREE + 7;
+    ck_assert(!arch_load_sreg(&cpu, ARCH_DS, SEL_FREE).raised);
+    state.gdtr.limit = SEL_FREE + 6;
+    check_fault(arch_load_sreg(&cpu, ARCH_DS, SEL_FREE), (struct expected)GP(SEL_FREE), "cut off");
+}
+END_TEST
+
 /* No LDT: nothing can be loaded from it. */
 START_TEST(no_ldt)
 {
@@ -465,6 +477,7 @@ int main(void)
     tcase_add_test(tcase, implicit_supervisor);
     tcase_add_loop_test(tcase, real_mode, 0, 5);
     tcase_add_loop_test(tcase, system_load, 0, TEST_COUNT(system_loads));
+    tcase_add_test(tcase, cut_off);
     tcase_add_test(tcase, no_ldt);
     tcase_add_loop_test(tcase, access_checks, 0, TEST_COUNT(accesses));
     tcase_add_test(tcase, read_and_write);

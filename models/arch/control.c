@@ -11,7 +11,6 @@
     (CR4_VME | CR4_PVI | CR4_TSD | CR4_DE | CR4_PSE | CR4_PAE | CR4_MCE | CR4_PGE | CR4_PCE |      \
      CR4_OSFXSR | CR4_OSXMMEXCPT | CR4_UMIP | CR4_LA57 | CR4_VMXE | CR4_SMXE | CR4_FSGSBASE |      \
      CR4_PCIDE | CR4_OSXSAVE | CR4_SMEP | CR4_SMAP)
-#define EFER_BITS (EFER_SCE | EFER_LME | EFER_LMA | EFER_NXE)
 
 struct arch_fault arch_require_cpl0(const struct arch_state *state)
 {
@@ -86,6 +85,14 @@ struct arch_fault arch_mov_to_cr3(const struct arch_cpu *cpu, uint64_t value)
     return ARCH_NO_FAULT;
 }
 
+/* The bits of CR4 that this processor has. */
+static uint64_t cr4_bits(const struct arch_limits *limits)
+{
+    uint64_t absent = limits->cr4_reserved | (limits->linear_width < 57 ? CR4_LA57 : 0);
+
+    return CR4_BITS & ~absent;
+}
+
 /* Whether CR4 may become VALUE (SDM 2.5). */
 static bool cr4_allowed(const struct arch_cpu *cpu, uint64_t value)
 {
@@ -93,7 +100,7 @@ static bool cr4_allowed(const struct arch_cpu *cpu, uint64_t value)
     uint64_t set = value & ~state->cr4;
     uint64_t changed = value ^ state->cr4;
 
-    if (value & (~CR4_BITS | cpu->limits->cr4_reserved))
+    if (value & ~cr4_bits(cpu->limits))
         return false;
     if (arch_long_mode(state) && (changed & (CR4_PAE | CR4_LA57)))
         return false;
@@ -190,17 +197,6 @@ struct arch_fault arch_clts(const struct arch_cpu *cpu)
 {
     ARCH_TRY(arch_require_cpl0(cpu->state));
     cpu->state->cr0 &= ~CR0_TS;
-    return ARCH_NO_FAULT;
-}
-
-struct arch_fault arch_write_efer(struct arch_state *state, const struct arch_limits *limits,
-                                  uint64_t value)
-{
-    if (value & (~EFER_BITS | limits->efer_reserved))
-        return arch_fault_error(ARCH_GP, 0);
-    if ((state->cr0 & CR0_PG) && ((value ^ state->efer) & EFER_LME))
-        return arch_fault_error(ARCH_GP, 0);
-    state->efer = (value & ~EFER_LMA) | (state->efer & EFER_LMA);
     return ARCH_NO_FAULT;
 }
 

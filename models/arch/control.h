@@ -25,10 +25,6 @@ struct arch_fault arch_mov_from_cr(const struct arch_cpu *cpu, unsigned number, 
 struct arch_fault arch_lmsw(const struct arch_cpu *cpu, uint16_t value);
 struct arch_fault arch_smsw(const struct arch_cpu *cpu, uint64_t *value);
 struct arch_fault arch_clts(const struct arch_cpu *cpu);
-/* WRMSR of IA32_EFER, CPL having been checked: #GP(0) on a reserved bit, and for a change of LME
- * while paging is on. LMA cannot be written. */
-struct arch_fault arch_write_efer(struct arch_state *state, const struct arch_limits *limits,
-                                  uint64_t value);
 
 /* Debug registers by number, 0 to 15. With DR7.GD set the #DB has set DR6.BD. */
 struct arch_fault arch_mov_to_dr(const struct arch_cpu *cpu, unsigned number, uint64_t value);

@@ -28,11 +28,11 @@ struct arch_translation {
 
 /* What the model needs to know of the processor beside STATE. */
 struct arch_limits {
-    uint8_t maxphyaddr;     /* CPUID.80000008H:EAX[7:0], 32 to 52 */
-    uint8_t linear_width;   /* canonical width: 48, or 57 with LA57 supported */
-    bool no_1gb_pages;      /* CPUID.80000001H:EDX[26] is clear */
-    uint64_t cr4_reserved;  /* bits of CR4 for features that this processor lacks */
-    uint64_t efer_reserved; /* the same of IA32_EFER */
+    uint8_t maxphyaddr;    /* CPUID.80000008H:EAX[7:0], 32 to 52 */
+    uint8_t linear_width;  /* canonical width: 48, or 57 with LA57 supported */
+    bool no_1gb_pages;     /* CPUID.80000001H:EDX[26] is clear */
+    uint64_t cr4_reserved; /* bits of CR4 for features that this processor lacks; LA57 goes by
+                              linear_width */
 };
 
 /* What every arch function that touches memory works on. */
