@@ -45,7 +45,7 @@ static inline void peer_tnt(enum pt_packet_type type, const struct ipt_packet *p
                             struct pt_packet *peer)
 {
     peer->type = type;
-    peer->payload.tnt.bit_size = packet->tnt.count;
+    peer->payload.tnt.bit_size = (uint8_t)packet->tnt.count;
     peer->payload.tnt.payload = packet->tnt.bits;
 }
 
@@ -108,7 +108,7 @@ static inline struct pt_packet peer_from(const struct ipt_packet *packet)
         break;
     case IPT_MTC:
         peer.type = ppt_mtc;
-        peer.payload.mtc.ctc = packet->mtc.ctc;
+        peer.payload.mtc.ctc = (uint8_t)packet->mtc.ctc;
         break;
     case IPT_TMA:
         peer.type = ppt_tma;
