@@ -24,6 +24,15 @@ enum {
     STS = 8,
     PROBE_PAGES = 16,
     MAX_INSN = 15,
+
+    /* Translations: how much room Unicorn has for them; when they are all dropped, which it must
+     * never come to do by itself (it would leave its lists of them dangling); and what one takes
+     * at most, going by how many instructions it is of. */
+    TRANSLATIONS_ROOM = 512 << 20,
+    TRANSLATIONS_LIMIT = TRANSLATIONS_ROOM / 2,
+    TRANSLATION_MAX = 72 << 10,
+    TRANSLATION_SIZE = 512,
+    TRANSLATION_INSN = 384,
 };
 
 static const uint32_t IA32_EFER = 0xc0000080;
@@ -95,6 +104,8 @@ struct engine {
     struct probe probe;
     uc_context *before_probe;
     struct code_map *code;
+    uint32_t translated; /* bytes of translations, at most */
+    bool stopped;        /* the run ends because it was asked to */
     bool stepping;
 
     struct intercepts intercepts;
@@ -260,6 +271,13 @@ static bool on_probe(uc_engine *uc, uc_mem_type type, uint64_t phys, int size, i
     return !probe->found;
 }
 
+static uint32_t translation_size(uint32_t insns)
+{
+    uint32_t size = TRANSLATION_SIZE + TRANSLATION_INSN * insns;
+
+    return size < TRANSLATION_MAX ? size : TRANSLATION_MAX;
+}
+
 /* A block was translated. From now on Unicorn notices writes to it at its linear address; at
  * others it does after the next TLB fill. */
 static void on_edge(uc_engine *uc, uc_tb *current, uc_tb *previous, void *ctx)
@@ -270,8 +288,11 @@ static void on_edge(uc_engine *uc, uc_tb *current, uc_tb *previous, void *ctx)
     bool alias;
 
     (void)previous;
+    engine->translated += translation_size(current->icount);
     if (engine->fill != FILL_GUEST)
         return;
+    if (engine->translated > TRANSLATIONS_LIMIT)
+        uc_emu_stop(uc);
     alias = code_map_has_alias(engine->code, first);
     if (last != first)
         alias |= code_map_has_alias(engine->code, last);
@@ -301,9 +322,10 @@ static void on_exception(uc_engine *uc, uint32_t vector, void *ctx)
     default:
         break;
     }
+    (void)uc;
     if (vector != ARCH_DB)
         engine->hidden_loaded = false;
-    uc_emu_stop(uc);
+    engine_stop(engine);
 }
 
 static bool on_invalid(uc_engine *uc, void *ctx)
@@ -609,6 +631,23 @@ void engine_save(struct engine *engine, struct arch_state *state)
     state->sreg[ARCH_GS].base = loaded->sreg[ARCH_GS].base;
 }
 
+/* From RIP on, making room for translations whenever it has run out. */
+static uc_err start_at(struct engine *engine, uint64_t rip)
+{
+    uc_err err;
+
+    engine->stopped = false;
+    do {
+        if (engine->translated > TRANSLATIONS_LIMIT) {
+            must(uc_ctl_flush_tb(engine->uc));
+            engine->translated = 0;
+        }
+        err = uc_emu_start(engine->uc, rip, 0, 0, 0);
+        must(uc_reg_read(engine->uc, UC_X86_REG_RIP, &rip));
+    } while (err == UC_ERR_OK && engine->translated > TRANSLATIONS_LIMIT && !engine->stopped);
+    return err;
+}
+
 static struct engine_exit run_native(struct engine *engine)
 {
     uc_err err;
@@ -619,7 +658,7 @@ static struct engine_exit run_native(struct engine *engine)
     engine->refused = (struct refused){ .exit.kind = ENGINE_STOPPED };
     engine->gprs_loaded = false;
     engine->fpu_saved = false;
-    err = uc_emu_start(engine->uc, engine->loaded.rip, 0, 0, 0);
+    err = start_at(engine, engine->loaded.rip);
     if (err == UC_ERR_OK || (err == UC_ERR_INSN_INVALID && engine->exit.kind == ENGINE_INVALID))
         return engine->exit;
     if (err == UC_ERR_EXCEPTION && engine->refused.exit.kind != ENGINE_STOPPED) {
@@ -748,6 +787,7 @@ struct engine_exit engine_step(struct engine *engine)
 
 void engine_stop(struct engine *engine)
 {
+    engine->stopped = true;
     uc_emu_stop(engine->uc);
 }
 
@@ -782,8 +822,9 @@ static void on_intercept(uc_engine *uc, uint64_t linear, uint32_t size, void *ct
     struct engine *engine = ctx;
 
     (void)size;
+    (void)uc;
     if (!engine->stepping && intercepts_find(&engine->intercepts, linear))
-        uc_emu_stop(uc);
+        engine_stop(engine);
 }
 
 bool engine_intercept(struct engine *engine, uint64_t linear)
@@ -889,6 +930,8 @@ static uc_err start(struct engine *engine)
     /* the model with most of what this Unicorn executes */
     if (!err)
         err = uc_ctl_set_cpu_model(engine->uc, UC_CPU_X86_ICELAKE_SERVER);
+    if (!err)
+        err = uc_ctl_set_tcg_buffer_size(engine->uc, TRANSLATIONS_ROOM);
     /* without this, each run looks up and drops the code where it was to end */
     if (!err)
         err = uc_ctl_exits_enable(engine->uc);

@@ -1004,6 +1004,60 @@ START_TEST(long_blocks)
 }
 END_TEST
 
+/* More code than Unicorn has room for translations of. */
+enum {
+    LONG_CODE_END = 0x230000
+};
+static uint64_t next_block, announced, blocks_in_order;
+
+static void in_order(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    (void)uc;
+    (void)ctx;
+    blocks_in_order += linear == next_block;
+    block_count++;
+    announced = linear;
+    next_block = linear + size;
+    if (linear >= LONG_CODE_END || linear == stop_at_block)
+        engine_stop(engine);
+}
+
+/* Blocks are announced one after the other, each once, and a write to what was translated
+ * before is still noticed. */
+START_TEST(more_code_than_room)
+{
+    struct engine_ops counting = ops;
+
+    counting.block = in_order;
+    engine_free(engine);
+    engine = engine_new(memory, &counting, NULL);
+    start_64(0);
+    state.gpr[ARCH_RAX] = 2 * LONG_CODE_END; /* the code is all zeros: add [rax], al */
+    next_block = CODE;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert_uint_gt(block_count, 3800);
+    ck_assert_uint_eq(block_count, blocks_in_order);
+    ck_assert_uint_eq(state.rip, announced);
+    /* its start is no longer translated */
+    state.rip = CODE;
+    change_count = 0;
+    stop_at_block = CODE;
+    ck_assert_int_eq(run().kind, ENGINE_STOPPED);
+    ck_assert(change_covers(CODE));
+    stop_at_block = 0;
+    PUT(CODE, 0xb0, 0x11, 0x90);       /* mov al, 0x11; nop */
+    PUT(DATA, 0x88, 0x0b, 0xff, 0xe2); /* mov [rbx], cl; jmp rdx */
+    for (unsigned i = 0; i < 3; i++) {
+        state.rip = DATA;
+        state.gpr[ARCH_RBX] = CODE + 1;
+        state.gpr[ARCH_RCX] = 0x20 + i;
+        state.gpr[ARCH_RDX] = CODE;
+        run_to(CODE + 2);
+        ck_assert_uint_eq(state.gpr[ARCH_RAX] & 0xff, 0x20 + i);
+    }
+}
+END_TEST
+
 START_TEST(stop_in_a_block_hook)
 {
     PUT(CODE, 0x48, 0xff, 0xc0, 0xeb, 0xfb);
@@ -1206,6 +1260,7 @@ int main(void)
     TCase *tcase = tcase_create("engine");
 
     tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, runs_64_bit_code, 0, 2);
     tcase_add_loop_test(tcase, mode_is_the_one_loaded, 0, MODES);
     tcase_add_loop_test(tcase, cpl_is_the_one_loaded, 0, MODES);
@@ -1234,6 +1289,7 @@ int main(void)
     tcase_add_test(tcase, step_of_a_repeated_string);
     tcase_add_test(tcase, trap_flag);
     tcase_add_test(tcase, long_blocks);
+    tcase_add_test(tcase, more_code_than_room);
     tcase_add_test(tcase, stop_in_a_block_hook);
     tcase_add_loop_test(tcase, self_modifying_code, 0, 4);
     tcase_add_test(tcase, code_written_by_models);
