@@ -49,6 +49,14 @@ bool image_add(struct image *image, uint64_t address, const void *code, size_t s
     return fprintf(image->args, "--raw image/%s:0x%" PRIx64 "\n", name, address) > 0;
 }
 
+bool image_range(struct image *image, unsigned n, unsigned cfg, uint64_t a, uint64_t b)
+{
+    return fprintf(image->args,
+                   "--filter:addr%u_cfg %u\n--filter:addr%u_a 0x%" PRIx64
+                   "\n--filter:addr%u_b 0x%" PRIx64 "\n",
+                   n, cfg, n, a, n, b) > 0;
+}
+
 bool image_end(struct image *image, const struct cpu_profile *profile, unsigned mtc_freq)
 {
     bool written;

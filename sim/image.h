@@ -23,6 +23,9 @@ struct image {
 bool image_begin(struct image *image, const char *dir);
 /* SIZE bytes of code at linear address ADDRESS. Ranges must not overlap. */
 bool image_add(struct image *image, uint64_t address, const void *code, size_t size);
+/* The address range N, used as IA32_RTIT_CTL.ADDRn_CFG CFG says, from A to B: without it a decoder
+ * cannot tell where a conditional branch left a range. */
+bool image_range(struct image *image, unsigned n, unsigned cfg, uint64_t a, uint64_t b);
 /* Ends ptxed.args with what the decoder must know of the processor and of the trace cpu0.pt, made
  * with MTC_FREQ, IA32_RTIT_CTL.MTCFreq. Must be called after image_begin() also when something
  * failed. */

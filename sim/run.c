@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../models/bits.h"
 #include "packet_text.h"
 #include "scenario_msrs.h"
 
@@ -186,6 +187,19 @@ static void count(void *ctx, const uint64_t *ip, size_t n)
                 run->executed[line]++;
 }
 
+/* The ranges that are in use, for the decoder's arguments. */
+static void write_ranges(const struct run *run)
+{
+    const struct ipt *pt = &machine_lp(run->machine)->pt;
+
+    for (unsigned n = 0; n < IPT_RANGES_MAX; n++) {
+        unsigned cfg = (unsigned)bits_get(run->rtit_ctl, 35 + 4 * n, 32 + 4 * n);
+
+        if (cfg && !image_range(trace_dir_image(run->dir), n, cfg, pt->addr[n][0], pt->addr[n][1]))
+            trace_dir_fail(run->dir);
+    }
+}
+
 static bool open_output(struct run *run, const char *path)
 {
     if (!path)
@@ -216,6 +230,8 @@ static bool watch(struct run *run, const struct run_options *options)
     struct lp *lp = machine_lp(run->machine);
 
     lp->pt.tap = (struct ipt_tap){ .ctx = run, .store = store };
+    if (options->watch)
+        machine_watch(run->machine, options->watch);
     if (!options->listing)
         return true;
     run->executed = calloc(run->code.lines + 1, sizeof(run->executed[0]));
@@ -300,6 +316,8 @@ static enum run_status go(struct run *run)
         return RUN_MISTAKE;
     }
     run->rtit_ctl = machine_lp(run->machine)->pt.ctl;
+    if (run->dir)
+        write_ranges(run);
     end = machine_run(run->machine, s->limit);
     free(happenings);
     if (end != expected)

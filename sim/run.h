@@ -29,8 +29,9 @@ struct run {
 };
 
 struct run_options {
-    bool listing;       /* run->code gets lines */
-    const char *output; /* a directory for the files of docs/scenarios.md, or NULL */
+    bool listing;                      /* run->code gets lines */
+    const struct machine_watch *watch; /* one more watcher, or NULL */
+    const char *output;                /* a directory for the files of docs/scenarios.md, or NULL */
 };
 
 /* Runs the scenario at PATH. RUN needs run_free() whatever the result. */

@@ -85,6 +85,20 @@ static bool follow(struct walk *walk)
     return true;
 }
 
+static void set_ranges(struct pt_config *config, const struct peer_flow *flow)
+{
+    struct pt_conf_addr_filter *filter = &config->addr_filter;
+    uint64_t *const to[4][2] = { { &filter->addr0_a, &filter->addr0_b },
+                                 { &filter->addr1_a, &filter->addr1_b },
+                                 { &filter->addr2_a, &filter->addr2_b },
+                                 { &filter->addr3_a, &filter->addr3_b } };
+
+    filter->config.addr_cfg = bits_get(flow->rtit_ctl, 47, 32);
+    for (unsigned n = 0; n < 4; n++)
+        for (unsigned end = 0; end < 2; end++)
+            *to[n][end] = flow->ranges[n][end];
+}
+
 bool peer_flow_check(const struct peer_flow *flow, char *error, size_t error_size)
 {
     struct walk walk = { .flow = flow, .error = error, .error_size = error_size };
@@ -99,6 +113,8 @@ bool peer_flow_check(const struct peer_flow *flow, char *error, size_t error_siz
     config.nom_freq = flow->profile->max_non_turbo_ratio;
     config.cpuid_0x15_eax = flow->profile->tsc_ratio_den;
     config.cpuid_0x15_ebx = flow->profile->tsc_ratio_num;
+    if (flow->ranges)
+        set_ranges(&config, flow);
     walk.decoder = pt_insn_alloc_decoder(&config);
     if (!walk.decoder) {
         snprintf(error, error_size, "libipt does not start");

@@ -13,7 +13,8 @@
 
 struct peer_flow {
     const struct cpu_profile *profile;
-    uint64_t rtit_ctl; /* with which the trace was made */
+    uint64_t rtit_ctl;           /* with which the trace was made */
+    const uint64_t (*ranges)[2]; /* IA32_RTIT_ADDRn_A and _B, NULL where none is in use */
     const uint8_t *trace;
     size_t trace_size;
     struct pt_image *image; /* the code; stays the caller's */
