@@ -19,7 +19,9 @@ struct uc_struct;
 
 /* Called at the start of every translation block, before it runs, with its LINEAR address and
  * SIZE in bytes. Called by Unicorn itself, with no layer between. engine_stop() in it stops
- * before the block runs. */
+ * before the block runs. The same address may come with different sizes. A store into the block
+ * that it is in ends that block: it is executed when it is announced again, as a block of this
+ * one instruction. */
 typedef void engine_block_fn(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx);
 
 struct engine_ops {

@@ -173,6 +173,32 @@ static void intercepts(void)
     engine_forget(engine, CODE + 1);
 }
 
+/* The same with many more elsewhere. */
+static void many_intercepts(void)
+{
+    static const uint8_t code[] = { 0x90, 0x90, 0xeb, 0xfc };
+    enum {
+        MANY = 500
+    };
+    double begin;
+
+    put(code, sizeof(code));
+    start_64(0);
+    load();
+    for (uint64_t i = 0; i < MANY; i++)
+        engine_intercept(engine, 2 * CODE + i);
+    engine_intercept(engine, CODE + 1);
+    begin = now();
+    for (int i = 0; i < TIMES; i++) {
+        run(ENGINE_STOPPED);
+        state.rip++;
+    }
+    report("intercept, with 500 others", begin);
+    for (uint64_t i = 0; i < MANY; i++)
+        engine_forget(engine, 2 * CODE + i);
+    engine_forget(engine, CODE + 1);
+}
+
 static void new_states(void)
 {
     double begin = now();
@@ -241,6 +267,7 @@ int main(void)
     loops();
     engine = engine_new(memory, &hooked, NULL);
     intercepts();
+    many_intercepts();
     new_states();
     faults();
     steps();
