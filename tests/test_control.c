@@ -70,7 +70,7 @@ START_TEST(mov_to_cr0)
 }
 END_TEST
 
-/* What else keeps a processor out of IA-32e mode (SDM 9.8.5). */
+/* What else keeps a processor out of IA-32e mode (SDM 10.8.5). */
 START_TEST(into_ia32e)
 {
     for (int i = 0; i < 2; i++) {
@@ -645,6 +645,18 @@ START_TEST(io_permission)
 }
 END_TEST
 
+/* A TSS has a bitmap if the word that says where it is lies within it. */
+START_TEST(io_base)
+{
+    box_setup(PROT32, 3);
+    poke(BOX_TSS + 0x66, 0x20, 2);
+    state.tr.limit = 0x67;
+    check_fault(arch_io_allowed(&cpu, 0, 1), (struct expected)NO_FAULT, "just there");
+    state.tr.limit = 0x66;
+    check_fault(arch_io_allowed(&cpu, 0, 1), (struct expected)GP(0), "cut off");
+}
+END_TEST
+
 /* All sixteen conditions on all values of the flags they look at, against the manual's formulas. */
 START_TEST(conditions)
 {
@@ -728,6 +740,7 @@ static TCase *others(void)
     tcase_add_test(tcase, swapgs);
     tcase_add_test(tcase, privileged);
     tcase_add_loop_test(tcase, io_permission, 0, TEST_COUNT(io));
+    tcase_add_test(tcase, io_base);
     tcase_add_test(tcase, conditions);
     tcase_add_test(tcase, loops);
     return tcase;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Delivery of interrupts and exceptions (SDM vol. 3A, chapter 6; 20.1.4, 20.3). Through task gates:
+/* Delivery of interrupts and exceptions (SDM vol. 3A, chapter 6; 21.1.4, 21.3). Through task gates:
  * test_task. */
 #include "../models/arch/interrupt.h"
 
@@ -327,7 +327,7 @@ START_TEST(no_room_at_same_level)
 }
 END_TEST
 
-/* RF in the saved image (SDM 17.3.1.1). */
+/* RF in the saved image (SDM 18.3.1.1). */
 static const struct {
     const char *name;
     enum arch_int_type type;
@@ -405,7 +405,7 @@ START_TEST(real_mode_faults)
 }
 END_TEST
 
-/* INT n in virtual-8086 mode (SDM table 20-2). */
+/* INT n in virtual-8086 mode (SDM table 21-2). */
 enum outcome {
     TO_GATE,
     TO_IVT,

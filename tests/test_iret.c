@@ -189,7 +189,7 @@ START_TEST(to_flags)
 }
 END_TEST
 
-/* In virtual-8086 mode with IOPL below 3 (SDM vol. 3A, 20.3.3.4). */
+/* In virtual-8086 mode with IOPL below 3 (SDM vol. 3B, 21.3.2). */
 static const struct {
     const char *name;
     uint64_t cr4;

@@ -482,6 +482,37 @@ START_TEST(wrap)
 }
 END_TEST
 
+/* Above and across 4 GBytes an access of IA-32e mode does not wrap: in compatibility mode one to a
+ * descriptor table, in 64-bit mode any. */
+START_TEST(no_wrap)
+{
+    static const struct {
+        uint64_t linear;
+        uint32_t cs_ar;
+    } rows[] = {
+        { 0x7f0000005ffe, 0 },
+        { 0x7f0000005ffe, ARCH_AR_L },
+        { 0xfffffffe, ARCH_AR_L },
+    };
+
+    for (int i = 0; i < TEST_COUNT(rows); i++) {
+        uint64_t page = rows[i].linear & ~UINT64_C(0xfff);
+        uint8_t back[4];
+
+        start(M4);
+        state.sreg[ARCH_CS].ar = rows[i].cs_ar;
+        /* Across 4 GBytes both pages share a table: the indices wrap alike. */
+        map(page + 0x1000, 1, 0x4000 | P, P | W | U);
+        map(page, 1, 0x8000 | P, P | W | U);
+        poke(0x8ffe, 0x1122, 2);
+        poke(0x4000, 0x3344, 2);
+        ck_assert(
+            !arch_linear_read(&state, &limits, &flat_port, rows[i].linear, back, 4, 0).raised);
+        ck_assert_uint_eq(le_load(back, 4), 0x33441122);
+    }
+}
+END_TEST
+
 /* SDM 4.4.1: reserved in a PDPTE are 63:MAXPHYADDR, 8:5 and 2:1, if it is present. */
 START_TEST(pdptes)
 {
@@ -530,6 +561,7 @@ int main(void)
     tcase_add_loop_test(tcase, page_crossing, 0, MODES);
     tcase_add_loop_test(tcase, write_is_whole, 0, MODES);
     tcase_add_loop_test(tcase, wrap, M32, M4);
+    tcase_add_test(tcase, no_wrap);
     tcase_add_test(tcase, pdptes);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -397,6 +397,29 @@ START_TEST(read_and_write)
 }
 END_TEST
 
+/* Alignment checking: at CPL 3 alone, with CR0.AM and EFLAGS.AC both set. */
+START_TEST(alignment)
+{
+    for (unsigned bits = 0; bits < 8; bits++) {
+        bool on = bits == 7;
+
+        for (unsigned offset = 0; offset < 8; offset++) {
+            for (unsigned size = 1; size <= 8; size *= 2) {
+                struct expected ac = { on && offset % size ? ARCH_AC : -1, 0 };
+                uint64_t value = 0;
+
+                box_setup(ARCH_MODE_PROT32, bits & 1 ? 3 : 2);
+                state.cr0 |= bits & 2 ? CR0_AM : 0;
+                state.rflags |= bits & 4 ? RFLAGS_AC : 0;
+                check_fault(arch_write(&cpu, ARCH_DS, 0x7000 + offset, size, 0xff), ac, "write");
+                ck_assert_uint_eq(peek(0x7000 + offset, 1), ac.vector < 0 ? 0xff : 0);
+                check_fault(arch_read(&cpu, ARCH_DS, 0x7000 + offset, size, &value), ac, "read");
+            }
+        }
+    }
+}
+END_TEST
+
 /* What the set-ups promise: GDTs made of their registers give them back. */
 START_TEST(set_up)
 {
@@ -481,6 +504,7 @@ int main(void)
     tcase_add_test(tcase, no_ldt);
     tcase_add_loop_test(tcase, access_checks, 0, TEST_COUNT(accesses));
     tcase_add_test(tcase, read_and_write);
+    tcase_add_test(tcase, alignment);
     tcase_add_loop_test(tcase, set_up, 0, 4);
     tcase_add_test(tcase, reset);
     tcase_add_test(tcase, contexts);

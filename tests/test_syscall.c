@@ -125,6 +125,7 @@ enum change {
     NOTHING,
     NO_SCE,
     NO_SYSENTER_CS,
+    LEAST_SYSENTER_CS,
     BAD_RCX,
     BAD_RDX
 };
@@ -147,6 +148,7 @@ static const struct {
     { "SYSRET to 32-bit, RCX not canonical", SYSRET32, LONG64, 0, BAD_RCX, NO_FAULT },
     { "SYSENTER in real mode", SYSENTER, ARCH_MODE_REAL, 0, NOTHING, GP(0) },
     { "SYSENTER, no CS", SYSENTER, PROT32, 3, NO_SYSENTER_CS, GP(0) },
+    { "SYSENTER, least CS", SYSENTER, PROT32, 3, LEAST_SYSENTER_CS, NO_FAULT },
     { "SYSEXIT in real mode", SYSEXIT32, ARCH_MODE_REAL, 0, NOTHING, GP(0) },
     { "SYSEXIT, no CS", SYSEXIT32, PROT32, 0, NO_SYSENTER_CS, GP(0) },
     { "SYSEXIT at CPL 1", SYSEXIT32, PROT32, 1, NOTHING, GP(0) },
@@ -165,6 +167,8 @@ START_TEST(refused)
         state.efer &= ~EFER_SCE;
     if (faults[_i].change == NO_SYSENTER_CS)
         state.sysenter_cs = 0x10003;
+    if (faults[_i].change == LEAST_SYSENTER_CS)
+        state.sysenter_cs = 4;
     if (faults[_i].change == BAD_RCX)
         state.gpr[ARCH_RCX] = UINT64_C(0x800000000000);
     if (faults[_i].change == BAD_RDX)

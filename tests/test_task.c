@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Task switches (SDM vol. 3A, chapter 7): by JMP, CALL, an event and IRET, directly and through
+/* Task switches (SDM vol. 3A, chapter 8): by JMP, CALL, an event and IRET, directly and through
  * task gates. */
 #include "../models/arch/far.h"
 #include "../models/arch/interrupt.h"
@@ -91,7 +91,7 @@ static unsigned type_at(unsigned selector)
     return (unsigned)peek(BOX_GDT + selector + 5, 1) & 0xf;
 }
 
-/* Busy bits, NT and the link (SDM table 7-2). */
+/* Busy bits, NT and the link (SDM table 8-2). */
 static void check_links(enum source source)
 {
     bool nested = nests(source);
@@ -313,7 +313,7 @@ START_TEST(privilege)
 }
 END_TEST
 
-/* What goes wrong in the new task (SDM table 7-1): the field at OFFSET of its TSS is SELECTOR, the
+/* What goes wrong in the new task (SDM table 8-1): the field at OFFSET of its TSS is SELECTOR, the
  * descriptor at SEG of rights AR. */
 enum {
     ES_AT = 0x48,

@@ -37,7 +37,7 @@ static bool cr0_allowed(const struct arch_state *state, uint64_t value)
     return (value & CR0_PG) || !(state->cr4 & CR4_PCIDE);
 }
 
-/* A change of CR0.PG with EFER.LME set: into or out of IA-32e mode (SDM 9.8.5). */
+/* A change of CR0.PG with EFER.LME set: into or out of IA-32e mode (SDM 10.8.5). */
 static bool switch_ia32e(struct arch_state *state, bool on)
 {
     bool tss16 = arch_ar_type(state->tr.ar) == ARCH_TYPE_TSS16_BUSY;
@@ -200,7 +200,7 @@ struct arch_fault arch_clts(const struct arch_cpu *cpu)
     return ARCH_NO_FAULT;
 }
 
-/* What MOV to and from a debug register checks first (SDM 17.2); DR4 and DR5 become the DR6 and
+/* What MOV to and from a debug register checks first (SDM 18.2); DR4 and DR5 become the DR6 and
  * DR7 that they are other names of. */
 static struct arch_fault check_dr(struct arch_state *state, unsigned *number)
 {
@@ -224,7 +224,7 @@ struct arch_fault arch_mov_to_dr(const struct arch_cpu *cpu, unsigned number, ui
     ARCH_TRY(check_dr(cpu->state, &number));
     if (number >= 6 && (value & BITS(63, 32)))
         return arch_fault_error(ARCH_GP, 0);
-    if (number == 6) /* reserved bits read as 1 or 0 (SDM figure 17-1) */
+    if (number == 6) /* reserved bits read as 1 or 0 (SDM figure 18-1) */
         value = (value & 0xe00f) | 0xffff0ff0;
     if (number == 7)
         value = (value & 0xffff23ff) | 0x400;

@@ -12,7 +12,7 @@
  */
 struct arch_fault arch_require_cpl0(const struct arch_state *state);
 
-/* Control registers. MOV to CR0 enters and leaves IA-32e mode (SDM 9.8.5): EFER.LMA follows
+/* Control registers. MOV to CR0 enters and leaves IA-32e mode (SDM 10.8.5): EFER.LMA follows
  * CR0.PG where EFER.LME is set. With PAE paging, MOV to CR0, CR3 and CR4 load the PDPTE registers
  * (4.4.1). */
 struct arch_fault arch_mov_to_cr0(const struct arch_cpu *cpu, uint64_t value);
@@ -54,7 +54,7 @@ struct arch_fault arch_hlt(const struct arch_cpu *cpu);
 struct arch_fault arch_check_rdtsc(const struct arch_state *state);
 struct arch_fault arch_check_rdpmc(const struct arch_state *state);
 /* IN, OUT, INS and OUTS of SIZE bytes (1, 2 or 4) at PORT: #GP(0) where neither IOPL nor the I/O
- * permission bitmap of the TSS allows it (SDM vol. 1, 18.5). */
+ * permission bitmap of the TSS allows it (SDM vol. 1, 19.5). */
 struct arch_fault arch_io_allowed(const struct arch_cpu *cpu, uint16_t port, unsigned size);
 
 #endif

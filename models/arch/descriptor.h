@@ -39,7 +39,7 @@ static inline struct arch_fault arch_selector_fault(enum arch_vector vector, uin
     return arch_fault_error(vector, (selector & 0xfffcu) | ext);
 }
 
-/* A call, interrupt, trap or task gate (SDM vol. 3A, figures 5-8, 6-2, 6-8 and 7-6). */
+/* A call, interrupt, trap or task gate (SDM vol. 3A, figures 5-8, 6-2, 6-8 and 8-6). */
 struct arch_gate {
     unsigned type;
     unsigned dpl;

@@ -131,7 +131,7 @@ static struct arch_fault far_gate(const struct far *far, const struct arch_descr
     return gate_same(far, &gate, &code, size);
 }
 
-/* To another task, through its TSS or a task gate (SDM 7.3). */
+/* To another task, through its TSS or a task gate (SDM 8.3). */
 static struct arch_fault far_task(const struct far *far, const struct arch_descriptor *desc)
 {
     struct arch_gate gate = arch_gate_decode(desc->low, desc->high);

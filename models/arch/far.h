@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The far transfers that instructions make (SDM vol. 2, each instruction's
- * page; vol. 3A, 5.8 and 7.3). state->rip is the instruction itself on entry; on success it is
+ * page; vol. 3A, 5.8 and 8.3). state->rip is the instruction itself on entry; on success it is
  * the target. A fault leaves STATE as it was, unless fault.new_task says otherwise. OPSIZE is the
  * operand size in bytes: 2, 4 or 8; NEXT_RIP the offset of the instruction that follows. */
 #ifndef PTSIM_ARCH_FAR_H

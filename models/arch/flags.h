@@ -35,7 +35,7 @@ static inline void arch_put_flags(struct arch_state *state, uint64_t value, uint
 
 /* Virtual-8086 code with IOPL below 3: IF is out of its reach. Under the virtual-mode
  * extensions VIF stands in for it, in the 16-bit forms of PUSHF, POPF and IRET alone
- * (SDM vol. 3A, 20.3.3.4); else these fault. */
+ * (SDM vol. 3B, 21.3.2); else these fault. */
 static inline bool arch_if_is_virtual(const struct arch_state *state)
 {
     return arch_v86_mode(state) && arch_iopl(state) < 3;

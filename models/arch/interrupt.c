@@ -27,7 +27,7 @@ static bool is_software(enum arch_int_type type)
 }
 
 /* Exceptions whose class is fault (SDM vol. 3A, table 6-1); #DB may be either and is dealt
- * with as a trap, since the pushed RF then stays as it is (17.3.1.1). */
+ * with as a trap, since the pushed RF then stays as it is (18.3.1.1). */
 static bool is_fault_class(const struct arch_interruption *what)
 {
     switch (what->vector) {
@@ -52,7 +52,7 @@ static bool is_fault_class(const struct arch_interruption *what)
 }
 
 /* RFLAGS as the handler finds them saved: RF set where the instruction will be restarted
- * (SDM 17.3.1.1). */
+ * (SDM 18.3.1.1). */
 static uint64_t saved_rflags(const struct arch_state *state, const struct arch_interruption *what)
 {
     uint64_t rflags = state->rflags;
@@ -85,7 +85,7 @@ static struct arch_fault deliver_ivt(const struct delivery *delivery, uint64_t t
     return ARCH_NO_FAULT;
 }
 
-/* Real-address mode (SDM 20.1.4). */
+/* Real-address mode (SDM 21.1.4). */
 static struct arch_fault deliver_real(const struct delivery *delivery)
 {
     const struct arch_table *idtr = &delivery->cpu->state->idtr;
@@ -97,7 +97,7 @@ static struct arch_fault deliver_real(const struct delivery *delivery)
 }
 
 /* Whether the redirection bitmap of the TSS sends INT n to the program's own IVT: its bit
- * is 0 (SDM 20.3.3). The 32 bytes lie below the I/O permission bitmap. */
+ * is 0 (SDM 21.3.3). The 32 bytes lie below the I/O permission bitmap. */
 static struct arch_fault read_redirection(const struct delivery *delivery, bool *to_ivt)
 {
     const struct arch_cpu *cpu = delivery->cpu;
@@ -116,7 +116,7 @@ static struct arch_fault read_redirection(const struct delivery *delivery, bool 
     return ARCH_NO_FAULT;
 }
 
-/* INT n in virtual-8086 mode (SDM table 20-2): what happens to it is up to CR4.VME, IOPL and
+/* INT n in virtual-8086 mode (SDM table 21-2): what happens to it is up to CR4.VME, IOPL and
  * the redirection bitmap. DONE: it went to the program's own IVT. */
 static struct arch_fault deliver_v86_int(const struct delivery *delivery, bool *done)
 {
@@ -195,7 +195,7 @@ static struct arch_fault read_handler(const struct delivery *delivery, const str
     return ARCH_NO_FAULT;
 }
 
-/* Out of virtual-8086 mode the data segments are saved, and null in the handler (SDM 20.3.1). */
+/* Out of virtual-8086 mode the data segments are saved, and null in the handler (SDM 21.3.1). */
 static struct arch_fault push_v86_segments(struct arch_pushes *pushes, const struct arch_state *old,
                                            unsigned size)
 {

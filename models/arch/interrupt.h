@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Delivery of interrupts and exceptions (SDM vol. 3A, chapter 6; real-address mode: 21.1.4;
- * virtual-8086 mode: 21.3): through the IVT, and through interrupt, trap and task gates of the
- * IDT, with stack switch, IST and error code. */
+/* Delivery of interrupts and exceptions (SDM vol. 3A, chapter 6; vol. 3B, real-address
+ * mode: 21.1.4; virtual-8086 mode: 21.3): through the IVT, and through interrupt, trap and task
+ * gates of the IDT, with stack switch, IST and error code. */
 #ifndef PTSIM_ARCH_INTERRUPT_H
 #define PTSIM_ARCH_INTERRUPT_H
 
 #include "segment.h"
 
-/* The interruption types of the VMCS (SDM 24.8.3, table 24-17). */
+/* The interruption types of the VMCS (SDM 25.8.3, table 25-17). */
 enum arch_int_type {
     ARCH_INT_EXTERNAL = 0,
     ARCH_INT_NMI = 2,

@@ -74,7 +74,7 @@ static struct arch_fault iret_to_v86(const struct arch_cpu *cpu, const struct fr
     return ARCH_NO_FAULT;
 }
 
-/* With NT set: back to the task whose TSS the link field of this one names (SDM 7.4). */
+/* With NT set: back to the task whose TSS the link field of this one names (SDM 8.4). */
 static struct arch_fault iret_task(const struct arch_cpu *cpu, uint64_t next_rip)
 {
     const struct arch_state *state = cpu->state;
@@ -137,7 +137,7 @@ struct arch_fault arch_iret(const struct arch_cpu *cpu, unsigned opsize, uint64_
     struct arch_state next;
     struct arch_cpu work = { &next, cpu->limits, cpu->mem };
 
-    /* NMIs are unblocked even where the instruction faults (SDM 25.3, IRET). */
+    /* NMIs are unblocked even where the instruction faults (SDM 26.3, IRET). */
     cpu->state->blocking_by_nmi = false;
     next = *cpu->state;
     return arch_commit(cpu, &next, iret(&work, opsize, next_rip));

@@ -279,7 +279,7 @@ static size_t in_page(uint64_t linear, size_t size)
     return size < room ? size : room;
 }
 
-/* Addresses that segmentation made wrap at 4 GBytes outside 64-bit mode (SDM 3.3.1). */
+/* Addresses that segmentation made wrap at 4 GBytes outside 64-bit mode. */
 static uint64_t next_page(const struct arch_state *state, uint64_t linear, size_t size)
 {
     uint64_t next = linear + size;

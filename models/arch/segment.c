@@ -4,7 +4,7 @@
 #include "descriptor.h"
 
 /* Real-address mode keeps limit and rights as they are: what protected mode left there
- * goes on to hold ("unreal" segments). Virtual-8086 mode sets both (SDM vol. 3A, 20.1.1, 20.2.1).
+ * goes on to hold ("unreal" segments). Virtual-8086 mode sets both (SDM vol. 3B, 21.1.1, 21.2.1).
  */
 static void load_real_or_v86(struct arch_state *state, enum arch_sreg sreg, uint16_t selector)
 {
@@ -198,6 +198,13 @@ struct arch_fault arch_seg_linear(const struct arch_state *state, const struct a
     return ARCH_NO_FAULT;
 }
 
+struct arch_fault arch_check_alignment(const struct arch_state *state, uint64_t linear, size_t size)
+{
+    bool on = state->cpl == 3 && (state->cr0 & CR0_AM) && (state->rflags & RFLAGS_AC);
+
+    return on && linear % size ? arch_fault_error(ARCH_AC, 0) : ARCH_NO_FAULT;
+}
+
 struct arch_fault arch_read(const struct arch_cpu *cpu, enum arch_sreg sreg, uint64_t offset,
                             size_t size, uint64_t *value)
 {
@@ -208,7 +215,7 @@ struct arch_fault arch_read(const struct arch_cpu *cpu, enum arch_sreg sreg, uin
     ARCH_TRY(arch_seg_linear(state, cpu->limits, sreg, offset, size, ARCH_READ, &linear));
     ARCH_TRY(arch_linear_read(state, cpu->limits, cpu->mem, linear, buf, size, state->cpl));
     *value = le_load(buf, size);
-    return ARCH_NO_FAULT;
+    return arch_check_alignment(state, linear, size);
 }
 
 struct arch_fault arch_write(const struct arch_cpu *cpu, enum arch_sreg sreg, uint64_t offset,
@@ -219,6 +226,8 @@ struct arch_fault arch_write(const struct arch_cpu *cpu, enum arch_sreg sreg, ui
     uint8_t buf[8];
 
     ARCH_TRY(arch_seg_linear(state, cpu->limits, sreg, offset, size, ARCH_WRITE, &linear));
+    ARCH_TRY(arch_linear_probe(state, cpu->limits, cpu->mem, linear, size, ARCH_WRITE, state->cpl));
+    ARCH_TRY(arch_check_alignment(state, linear, size));
     le_store(buf, value, size);
     return arch_linear_write(state, cpu->limits, cpu->mem, linear, buf, size, state->cpl);
 }

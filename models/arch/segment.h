@@ -26,7 +26,13 @@ struct arch_fault arch_seg_linear(const struct arch_state *state, const struct a
                                   enum arch_sreg sreg, uint64_t offset, size_t size,
                                   enum arch_access access, uint64_t *linear);
 
-/* Reads or writes SIZE (1 to 8) bytes at SREG:OFFSET at the current CPL. */
+/* #AC(0) where alignment checking is on and an operand of SIZE bytes (1, 2, 4 or 8) at LINEAR is
+ * not aligned (SDM vol. 3A, 6.15, interrupt 17). A page fault comes before it. */
+struct arch_fault arch_check_alignment(const struct arch_state *state, uint64_t linear,
+                                       size_t size);
+
+/* Reads or writes SIZE (1 to 8) bytes at SREG:OFFSET at the current CPL, with the alignment that
+ * an operand of that size has. */
 struct arch_fault arch_read(const struct arch_cpu *cpu, enum arch_sreg sreg, uint64_t offset,
                             size_t size, uint64_t *value);
 struct arch_fault arch_write(const struct arch_cpu *cpu, enum arch_sreg sreg, uint64_t offset,

@@ -38,6 +38,7 @@ struct arch_fault arch_push(struct arch_pushes *pushes, size_t size, uint64_t va
     }
     ARCH_TRY(arch_linear_probe(cpu->state, cpu->limits, cpu->mem, linear, size, ARCH_WRITE,
                                cpu->state->cpl));
+    ARCH_TRY(arch_check_alignment(cpu->state, linear, size));
     assert(pushes->count < sizeof(pushes->item) / sizeof(pushes->item[0]));
     pushes->rsp = rsp;
     pushes->item[pushes->count].linear = linear;

@@ -6,7 +6,7 @@
 /* Real-address mode as RESET leaves it: present, accessed, read/write, 64 KBytes. */
 #define REAL_DATA_AR 0x93u
 #define REAL_CODE_AR 0x9bu
-/* What virtual-8086 mode gives every segment: the same at DPL 3 (SDM vol. 3A, 20.2.1). */
+/* What virtual-8086 mode gives every segment: the same at DPL 3 (SDM vol. 3B, 21.2.1). */
 #define V86_AR       0xf3u
 
 void arch_reset(struct arch_state *state)

@@ -44,7 +44,7 @@ enum arch_sreg {
     ARCH_SREGS
 };
 
-/* Access rights in the layout of the VMCS fields (SDM 24.4.1, table 24-2):
+/* Access rights in the layout of the VMCS fields (SDM 25.4.1, table 25-2):
  * 3:0 type, 4 S, 6:5 DPL, 7 P, 12 AVL, 13 L, 14 D/B, 15 G, 16 unusable. */
 enum {
     ARCH_AR_TYPE = 0xf,

@@ -3,7 +3,7 @@
 
 #include "transfer.h"
 
-/* Where a TSS has what (SDM vol. 3A, figures 7-2 and 7-10). The link is at 0 in both. */
+/* Where a TSS has what (SDM vol. 3A, figures 8-2 and 8-10). The link is at 0 in both. */
 struct tss_layout {
     uint32_t min_limit;
     unsigned size; /* of a register */
@@ -33,7 +33,7 @@ enum {
     TASK_GPRS = 8,
 };
 
-/* The breakpoints that are the old task's alone: L0 to L3 and LE of DR7 (SDM 17.2.4). */
+/* The breakpoints that are the old task's alone: L0 to L3 and LE of DR7 (SDM 18.2.4). */
 #define DR7_LOCAL UINT64_C(0x155)
 
 static const struct tss_layout *layout_of(uint32_t ar)
@@ -217,7 +217,7 @@ static struct arch_fault load_data(const struct arch_cpu *cpu, enum arch_sreg sr
     return ARCH_NO_FAULT;
 }
 
-/* Step 13: LDT, code, stack, data (SDM table 7-1). */
+/* Step 13: LDT, code, stack, data (SDM table 8-1). */
 static struct arch_fault load_segments(const struct arch_cpu *cpu, unsigned ext)
 {
     static const enum arch_sreg order[] = { ARCH_SS, ARCH_ES, ARCH_DS, ARCH_FS, ARCH_GS };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Task switches (SDM vol. 3A, chapter 7). For the files of this folder. */
+/* Task switches (SDM vol. 3A, chapter 8). For the files of this folder. */
 #ifndef PTSIM_ARCH_TASK_H
 #define PTSIM_ARCH_TASK_H
 
@@ -22,7 +22,7 @@ struct arch_task {
 };
 
 /* Switches to the task of the TSS that SELECTOR names, the privilege having been checked. A
- * fault of steps 1 to 8 (SDM 7.3) leaves the state as it was. Later ones, and the #DB of the TSS's
+ * fault of steps 1 to 8 (SDM 8.3) leaves the state as it was. Later ones, and the #DB of the TSS's
  * T flag, are raised in the new task: its state is loaded as far as that went, and RIP is
  * where it begins. */
 struct arch_fault arch_task_switch(const struct arch_cpu *cpu, uint16_t selector,

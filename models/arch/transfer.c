@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "transfer.h"
 
-/* Offsets in the TSS (SDM vol. 3A, figures 7-2, 7-10 and 7-11). */
+/* Offsets in the TSS (SDM vol. 3A, figures 8-2, 8-10 and 8-11). */
 enum {
     TSS16_SP0 = 2,
     TSS32_ESP0 = 4,
