@@ -50,9 +50,11 @@ static bool work_begin(struct work *work)
                                                    "code.elf", "code.lst", "messages" };
     const char *tmp = getenv("TMPDIR");
 
-    snprintf(work->dir, sizeof(work->dir), "%s/ptsim-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!tmp || !*tmp)
+        tmp = "/tmp";
+    snprintf(work->dir, sizeof(work->dir), "%s/ptsim-XXXXXX", tmp);
     if (!mkdtemp(work->dir))
-        return WRONG(work, nowhere, "no directory for the assembler: %s: %s", work->dir,
+        return WRONG(work, nowhere, "no directory for the assembler in %s: %s", tmp,
                      strerror(errno));
     for (int i = 0; i < WORK_FILES; i++)
         snprintf(work->path[i], sizeof(work->path[i]), "%s/%s", work->dir, names[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ptsim list: what the tables hold. Each list is one function that makes JSON of its table, and
- * one that prints it for people; both get the CPU that --cpu names. */
+/* ptsim list: scenarios, and what the tables hold. Each list of a table is one function that makes
+ * JSON of it, and one that prints it for people; both get the CPU that --cpu names. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -11,6 +11,7 @@
 #include "../models/profile.h"
 #include "../models/pt/packet.h"
 #include "cmd.h"
+#include "list_scenarios.h"
 
 /* ---- MSRs, as one CPU has them ---- */
 
@@ -279,7 +280,8 @@ static int print_list(const char *name, const struct cpu_profile *cpu, bool json
     const struct list *list = list_find(name);
 
     if (!list)
-        return cmd_error(CMD_USAGE, "list: no list '%s'; there are msrs, packets and cpus", name);
+        return cmd_error(CMD_USAGE,
+                         "list: no list '%s'; there are scenarios, msrs, packets and cpus", name);
     if (json)
         return print_json(list->json(cpu));
     list->text(cpu);
@@ -311,6 +313,10 @@ int cmd_list(int argc, char **argv)
             return cmd_bad_option(argv);
         }
     }
+    if (argc == optind)
+        return list_scenarios(0, NULL, json);
+    if (!strcmp(argv[optind], "scenarios"))
+        return list_scenarios(argc - optind - 1, argv + optind + 1, json);
     if (argc - optind != 1)
         return cmd_error(CMD_USAGE, "list: name one list; see 'ptsim list --help'");
     return print_list(argv[optind], cpu, json);

@@ -193,7 +193,7 @@ static bool read_sizes(struct scenario *s)
 {
     const struct scn_file *file = s->file;
 
-    if (!scn_number(s, &file->memory, 4 << 20, 2 << 20, UINT64_C(64) << 30, &s->memory) ||
+    if (!scn_number(s, &file->memory, 4 << 20, 2 << 20, UINT64_C(4) << 30, &s->memory) ||
         !scn_number(s, &file->limit, 1000000, 1, UINT64_MAX, &s->limit))
         return false;
     if (s->memory % 4096)

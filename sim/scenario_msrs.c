@@ -181,7 +181,8 @@ static bool place_output(const struct scenario *s, struct lp *lp)
         return SCN_MISTAKE(s, &output->here, "output is one of 'single' and 'topa'");
     if (output)
         return output->single ? write_single(s, lp, output->single) : write_topa(s, lp);
-    return !ctl || pair_find(s, IA32_RTIT_OUTPUT_BASE) || write_default(s, lp, ctl);
+    return !ctl || !msr_find(IA32_RTIT_OUTPUT_BASE)->exists(s->cpu) ||
+           pair_find(s, IA32_RTIT_OUTPUT_BASE) || write_default(s, lp, ctl);
 }
 
 bool scenario_msrs_write(const struct scenario *scenario, struct lp *lp)

@@ -44,6 +44,14 @@ has '"pt_mtc_freqs": 585,' "$PTSIM" list --json cpus
 has 'IA32_EFER C0000080H reset 0H SDM 35.1, table 35-2; 2.2.1' "$PTSIM" list -c nopt msrs
 "$PTSIM" list --cpu=broadwell msrs | grep -q MTCFreq && { echo "broadwell has MTC"; status=1; }
 
+near="${srcdir:-.}/scenarios/33.7/near-indirect.yaml"
+has 'A near indirect JMP or CALL gives a TIP with its target' "$PTSIM" list scenarios "$near"
+has 'SDM 33.7, table 33-55, case 4' "$PTSIM" list scenarios "${srcdir:-.}/scenarios/33.7"
+has '"33-55.4"' "$PTSIM" list --json scenarios "$near"
+(cd "${srcdir:-.}" && has 'scenarios/33.7/near-indirect.yaml' "$PTSIM" list) || status=1
+
 fails "ptsim: list: no CPU 'z80'; see 'ptsim list cpus'" "$PTSIM" list --cpu=z80 msrs
-fails "ptsim: list: no list 'pins'; there are msrs, packets and cpus" "$PTSIM" list pins
+fails "ptsim: list: no list 'pins'; there are scenarios, msrs, packets and cpus" "$PTSIM" list pins
+fails 'ptsim: /nonexistent: cannot be read: No such file or directory' \
+    "$PTSIM" list scenarios /nonexistent
 exit $status
