@@ -44,6 +44,27 @@ static inline uint64_t sign_extend(uint64_t value, unsigned width)
     return (value ^ sign) - sign;
 }
 
+/* The eight bytes at BUF as a number, the lowest first, and back. Byte for byte: compilers make one
+ * load or store of it, which they do not of a loop. */
+static inline uint64_t le64_get(const uint8_t *buf)
+{
+    return (uint64_t)buf[0] | (uint64_t)buf[1] << 8 | (uint64_t)buf[2] << 16 |
+           (uint64_t)buf[3] << 24 | (uint64_t)buf[4] << 32 | (uint64_t)buf[5] << 40 |
+           (uint64_t)buf[6] << 48 | (uint64_t)buf[7] << 56;
+}
+
+static inline void le64_put(uint8_t *buf, uint64_t value)
+{
+    buf[0] = (uint8_t)value;
+    buf[1] = (uint8_t)(value >> 8);
+    buf[2] = (uint8_t)(value >> 16);
+    buf[3] = (uint8_t)(value >> 24);
+    buf[4] = (uint8_t)(value >> 32);
+    buf[5] = (uint8_t)(value >> 40);
+    buf[6] = (uint8_t)(value >> 48);
+    buf[7] = (uint8_t)(value >> 56);
+}
+
 /* Whether ADDRESS is canonical in a linear-address width of WIDTH bits (SDM vol. 1, 3.3.7.1). */
 static inline bool is_canonical(uint64_t address, unsigned width)
 {

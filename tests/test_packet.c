@@ -135,10 +135,10 @@ static const struct sample samples[] = {
     { "026300", { .type = IPT_BBP, .bbp = { false, 0 } } },
     { "02631f", { .type = IPT_BBP, .bbp = { false, 0x1f } } },
     { "026381", { .type = IPT_BBP, .bbp = { true, 1 } } },
-    { "04ffffffff", { .type = IPT_BIP, .bip = { 0, 0xffffffff, 4 } } },
-    { "fc78563412", { .type = IPT_BIP, .bip = { 0x1f, 0x12345678, 4 } } },
-    { "04efcdab8967452301", { .type = IPT_BIP, .bip = { 0, 0x123456789abcdef, 8 } } },
-    { "fcffffffffffffffff", { .type = IPT_BIP, .bip = { 0x1f, M64, 8 } } },
+    { "04ffffffff", { .type = IPT_BIP, .bip = { 0, 4, 0xffffffff } } },
+    { "fc78563412", { .type = IPT_BIP, .bip = { 0x1f, 4, 0x12345678 } } },
+    { "04efcdab8967452301", { .type = IPT_BIP, .bip = { 0, 8, 0x123456789abcdef } } },
+    { "fcffffffffffffffff", { .type = IPT_BIP, .bip = { 0x1f, 8, M64 } } },
     { "0233", { .type = IPT_BEP, .bep = { false } } },
     { "02b3", { .type = IPT_BEP, .bep = { true } } },
     { "02130000", { .type = IPT_CFE, .cfe = { 0, false, 0 } } },
@@ -203,6 +203,19 @@ START_TEST(test_encode)
         ck_assert_mem_eq(out, expected, size);
         ck_assert_mem_eq(out + size, untouched, sizeof(out) - size);
     }
+}
+END_TEST
+
+/* The encoder in a hurry stays within IPT_PACKET_MAX bytes. */
+START_TEST(test_put)
+{
+    uint8_t expected[IPT_PACKET_MAX], out[IPT_PACKET_MAX + 1];
+    size_t size = parse(samples[_i].bytes, expected);
+
+    out[IPT_PACKET_MAX] = 0xa5;
+    ck_assert_uint_eq(ipt_put(out, &samples[_i].packet), size);
+    ck_assert_mem_eq(out, expected, size);
+    ck_assert_uint_eq(out[IPT_PACKET_MAX], 0xa5);
 }
 END_TEST
 
@@ -399,9 +412,9 @@ static const struct ipt_packet invalid[] = {
     { .type = IPT_PWRX, .pwrx = { 0, 16, 0 } },
     { .type = IPT_PWRX, .pwrx = { 0, 0, 16 } },
     { .type = IPT_BBP, .bbp = { false, 0x20 } },
-    { .type = IPT_BIP, .bip = { 0x20, 0, 4 } },
+    { .type = IPT_BIP, .bip = { 0x20, 4, 0 } },
     { .type = IPT_BIP, .bip = { 0, 0, 0 } },
-    { .type = IPT_BIP, .bip = { 0, BIT(32), 4 } },
+    { .type = IPT_BIP, .bip = { 0, 4, BIT(32) } },
     { .type = IPT_CFE, .cfe = { 0x20, false, 0 } },
     { .type = IPT_EVD, .evd = { 0x40, 0 } },
 };
@@ -553,6 +566,7 @@ int main(void)
 
     suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, test_encode, 0, TEST_COUNT(samples));
+    tcase_add_loop_test(tcase, test_put, 0, TEST_COUNT(samples));
     tcase_add_loop_test(tcase, test_decode, 0, TEST_COUNT(samples));
     tcase_add_loop_test(tcase, test_cut_short, 0, TEST_COUNT(samples));
     tcase_add_test(tcase, test_samples_complete);

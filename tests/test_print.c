@@ -79,7 +79,7 @@ static const struct {
     { { .type = IPT_EVD, .evd = { IPT_EVD_VMXR, 0xf00baa } }, "evd        2: f00baa" },
     { { .type = IPT_BBP, .bbp = { false, 4 } }, "bbp        4" },
     { { .type = IPT_BBP, .bbp = { true, 0x10 } }, "bbp        10, sz" },
-    { { .type = IPT_BIP, .bip = { 0x1f, 0xabc, 8 } }, "bip        1f: abc" },
+    { { .type = IPT_BIP, .bip = { 0x1f, 8, 0xabc } }, "bip        1f: abc" },
     { { .type = IPT_BEP }, "bep" },
     { { .type = IPT_BEP, .bep = { true } }, "bep        ip" },
 };

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The decoder. A first step finds the packet's type; the fields of those of shape FIXED then come
- * out of code that their rows expand to. */
+/* The decoder of what decode.h has not inline. The fields of packets of shape FIXED come out of
+ * code that their rows expand to. */
+#include "decode.h"
+
 #include <string.h>
 
-#include "../bits.h"
 #include "encode.h"
-
-/* SIZE bytes from BUF, lowest first. */
-static inline uint64_t get_le(const uint8_t *buf, size_t size)
-{
-    uint64_t value = 0;
-
-    for (size_t i = 0; i < size; i++)
-        value |= (uint64_t)buf[i] << (8 * i);
-    return value;
-}
 
 /* The beginning of a packet, zero where the buffer has ended: byte 0 is the lowest of word[0],
  * byte 8 that of word[1]. */
@@ -28,7 +19,7 @@ static struct image image_load(const uint8_t *buf, size_t size)
 
     if (size < sizeof(bytes))
         buf = memcpy(bytes, buf, size);
-    return (struct image){ { get_le(buf, 8), get_le(buf + 8, 8) } };
+    return (struct image){ { le64_get(buf), le64_get(buf + 8) } };
 }
 
 static inline uint64_t image_get(const struct image *image, unsigned hi, unsigned lo)
@@ -83,47 +74,17 @@ static enum ptsim_status decode_fixed(enum ipt_packet_type type, const uint8_t *
     return PTSIM_OK;
 }
 
-/* PAYLOAD is from the stop bit down. */
-static inline enum ptsim_status decode_tnt(enum ipt_packet_type type, uint64_t payload, size_t size,
-                                           struct ipt_packet *packet)
-{
-    unsigned count;
-
-    if (payload <= 1)
-        return PTSIM_BAD_PACKET;
-    count = bits_top(payload);
-    packet->type = type;
-    packet->size = (uint8_t)size;
-    packet->tnt.count = (uint8_t)count;
-    packet->tnt.bits = payload ^ BIT(count);
-    return PTSIM_OK;
-}
-
 static enum ptsim_status decode_tnt_64(const uint8_t *buf, size_t size, struct ipt_packet *packet)
 {
+    uint64_t payload;
+
     if (size < 8)
         return PTSIM_TRUNCATED;
-    return decode_tnt(IPT_TNT_64, get_le(buf, 8) >> 16, 8, packet);
+    payload = le64_get(buf) >> 16;
+    return payload > 1 ? ipt_get_tnt(IPT_TNT_64, payload, 8, packet) : PTSIM_BAD_PACKET;
 }
 
-static inline enum ptsim_status decode_ip(enum ipt_packet_type type, const uint8_t *buf,
-                                          size_t size, struct ipt_packet *packet)
-{
-    enum ipt_ip_bytes ip_bytes = (enum ipt_ip_bytes)(buf[0] >> 5);
-    size_t bytes = ipt_ip_size(ip_bytes);
-
-    if (bytes == 0 && ip_bytes != IPT_IP_SUPPRESSED)
-        return PTSIM_BAD_PACKET;
-    if (size < 1 + bytes)
-        return PTSIM_TRUNCATED;
-    packet->type = type;
-    packet->size = (uint8_t)(1 + bytes);
-    packet->ip.ip_bytes = ip_bytes;
-    packet->ip.ip = size > 8 ? get_le(buf + 1, 8) & ipt_ip_mask(ip_bytes) : get_le(buf + 1, bytes);
-    return PTSIM_OK;
-}
-
-static enum ptsim_status decode_cyc_long(const uint8_t *buf, size_t size, struct ipt_packet *packet)
+enum ptsim_status ipt_get_cyc_long(const uint8_t *buf, size_t size, struct ipt_packet *packet)
 {
     uint64_t cycles = buf[0] >> 3;
     bool more = true;
@@ -143,17 +104,6 @@ static enum ptsim_status decode_cyc_long(const uint8_t *buf, size_t size, struct
     packet->type = IPT_CYC;
     packet->size = (uint8_t)at;
     packet->cyc.cycles = cycles;
-    return PTSIM_OK;
-}
-
-static inline enum ptsim_status decode_cyc(const uint8_t *buf, size_t size,
-                                           struct ipt_packet *packet)
-{
-    if (buf[0] & BIT(2))
-        return decode_cyc_long(buf, size, packet);
-    packet->type = IPT_CYC;
-    packet->size = 1;
-    packet->cyc.cycles = buf[0] >> 3;
     return PTSIM_OK;
 }
 
@@ -183,7 +133,7 @@ static enum ptsim_status decode_ptw(const uint8_t *buf, size_t size, struct ipt_
     packet->size = (uint8_t)(2 + bytes);
     packet->ptw.bytes = (uint8_t)bytes;
     packet->ptw.ip = buf[1] >> 7;
-    packet->ptw.payload = get_le(buf + 2, bytes);
+    packet->ptw.payload = ipt_get_le(buf + 2, bytes, size - 2);
     return PTSIM_OK;
 }
 
@@ -196,7 +146,7 @@ static enum ptsim_status decode_bip(size_t bytes, const uint8_t *buf, size_t siz
     packet->size = (uint8_t)(1 + bytes);
     packet->bip.id = buf[0] >> 3;
     packet->bip.bytes = (uint8_t)bytes;
-    packet->bip.payload = get_le(buf + 1, bytes);
+    packet->bip.payload = ipt_get_le(buf + 1, bytes, size - 1);
     return PTSIM_OK;
 }
 
@@ -267,49 +217,30 @@ static enum ptsim_status decode_ext(struct ipt_decode_state *state, const uint8_
     return PTSIM_OK;
 }
 
-/* What begins with an even byte: TNT, PAD, BIP and the extended opcodes. */
-static inline enum ptsim_status decode_even(struct ipt_decode_state *state, const uint8_t *buf,
-                                            size_t size, struct ipt_packet *packet)
+enum ptsim_status ipt_get_rare(struct ipt_decode_state *state, const uint8_t *buf, size_t size,
+                               struct ipt_packet *packet)
 {
     if (state->bip_bytes && (buf[0] & 7) == IPT_BIP_OPCODE)
         return decode_bip(state->bip_bytes, buf, size, packet);
-    if (buf[0] > IPT_OPCODE_EXT)
-        return decode_tnt(IPT_TNT_8, buf[0] >> 1, 1, packet);
-    if (buf[0] == IPT_OPCODE_EXT)
-        return decode_ext(state, buf, size, packet);
-    packet->type = IPT_PAD;
-    packet->size = 1;
-    return PTSIM_OK;
-}
-
-enum ptsim_status ipt_decode(struct ipt_decode_state *state, const uint8_t *buf, size_t size,
-                             struct ipt_packet *packet)
-{
-    if (size == 0)
-        return PTSIM_END;
-    if ((buf[0] & 1) == 0)
-        return decode_even(state, buf, size, packet);
-    if ((buf[0] & 3) == IPT_CYC_OPCODE)
-        return decode_cyc(buf, size, packet);
-    switch (buf[0] & 0x1f) {
-    case IPT_TIP_OPCODE:
-        return decode_ip(IPT_TIP, buf, size, packet);
-    case IPT_TIP_PGE_OPCODE:
-        return decode_ip(IPT_TIP_PGE, buf, size, packet);
-    case IPT_TIP_PGD_OPCODE:
-        return decode_ip(IPT_TIP_PGD, buf, size, packet);
-    case IPT_FUP_OPCODE:
-        return decode_ip(IPT_FUP, buf, size, packet);
-    }
     switch (buf[0]) {
-    case IPT_MTC_OPCODE:
-        return decode_fixed(IPT_MTC, buf, size, packet);
+    case IPT_PAD_OPCODE:
+        return decode_fixed(IPT_PAD, buf, size, packet);
+    case IPT_OPCODE_EXT:
+        return decode_ext(state, buf, size, packet);
     case IPT_TSC_OPCODE:
         return decode_fixed(IPT_TSC, buf, size, packet);
     case IPT_OPCODE_MODE:
         return decode_mode(buf, size, packet);
     }
+    if ((buf[0] & 1) == 0) /* in a block, and no BIP */
+        return ipt_get_tnt(IPT_TNT_8, buf[0] >> 1, 1, packet);
     return PTSIM_BAD_PACKET;
+}
+
+enum ptsim_status ipt_decode(struct ipt_decode_state *state, const uint8_t *buf, size_t size,
+                             struct ipt_packet *packet)
+{
+    return ipt_get(state, buf, size, packet);
 }
 
 enum ptsim_status ipt_sync(const uint8_t *buf, size_t size, size_t from, size_t *offset)

@@ -40,14 +40,6 @@ void ipt_emit(struct ipt *ipt, struct ipt_packet packet)
     added(ipt, packet.size);
 }
 
-/* As ipt_put_ip() does, but with one store: there is room for the longest packet. */
-static size_t put_ip(uint8_t *out, enum ipt_packet_type type, struct ipt_ip payload)
-{
-    out[0] = ipt_ip_opcode(type, payload.ip_bytes);
-    ipt_put_le(out + 1, payload.ip, 8);
-    return 1 + ipt_ip_size(payload.ip_bytes);
-}
-
 void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip)
 {
     struct ipt_ip payload;
@@ -60,7 +52,7 @@ void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip)
         ipt->last_ip.ip = ~ip;
     ipt->last_ip_unknown = false;
     payload = ipt_last_ip_compress(&ipt->last_ip, ipt->profile->pt_ip_policy, type, ip);
-    added(ipt, put_ip(next(ipt), type, payload));
+    added(ipt, ipt_put_ip(next(ipt), type, payload.ip_bytes, payload.ip));
 }
 
 void ipt_emit_no_ip(struct ipt *ipt, enum ipt_packet_type type)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Inline encoders of the packets that are most of a trace.
+/* Encoding without a detour: inline for the packets that are most of a trace.
  *
- * Each writes one packet at OUT and returns its size in bytes, which is at most IPT_PACKET_MAX. It
- * writes those bytes and no more. The caller has made sure of the room and of the arguments, whose
- * ranges are asserted. ipt_encode() is made of the same functions; it checks both. */
+ * All functions write one packet at OUT and return its size in bytes. OUT has IPT_PACKET_MAX bytes,
+ * and what is in them behind the packet is lost too: a store of eight bytes is faster than one of
+ * the right size. */
 #ifndef PTSIM_PT_ENCODE_H
 #define PTSIM_PT_ENCODE_H
 
@@ -12,21 +12,10 @@
 #include "../bits.h"
 #include "packet.h"
 
-/* The longest CYC: 64 bits, 5 in the first byte and 7 in each one after it. */
-#define IPT_CYC_MAX 10
-
-/* The low SIZE bytes of VALUE, lowest first. A compiler makes one store of it where SIZE is a
- * constant power of two. */
-static inline void ipt_put_le(uint8_t *out, uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        out[i] = (uint8_t)(value >> (8 * i));
-}
-
 /* COUNT outcomes, 1 to IPT_TNT_8_MAX, the oldest in bit COUNT-1; no bit above is set. */
 static inline size_t ipt_put_tnt_8(uint8_t *out, uint64_t bits, unsigned count)
 {
-    assert(count >= 1 && count <= IPT_TNT_8_MAX && bits >> count == 0);
+    assert(count >= 1 && count <= IPT_TNT_8_MAX && bits < BIT(count));
     out[0] = (uint8_t)((BIT(count) | bits) << 1 | IPT_TNT_8_OPCODE);
     return 1;
 }
@@ -34,21 +23,9 @@ static inline size_t ipt_put_tnt_8(uint8_t *out, uint64_t bits, unsigned count)
 /* COUNT outcomes, 1 to IPT_TNT_64_MAX, the oldest in bit COUNT-1; no bit above is set. */
 static inline size_t ipt_put_tnt_64(uint8_t *out, uint64_t bits, unsigned count)
 {
-    assert(count >= 1 && count <= IPT_TNT_64_MAX && bits >> count == 0);
-    ipt_put_le(out, (BIT(count) | bits) << 16 | IPT_TNT_64_OPCODE << 8 | IPT_OPCODE_EXT, 8);
+    assert(count >= 1 && count <= IPT_TNT_64_MAX && bits < BIT(count));
+    le64_put(out, (BIT(count) | bits) << 16 | IPT_TNT_64_OPCODE << 8 | IPT_OPCODE_EXT);
     return 8;
-}
-
-/* The opcode byte of an IP packet with its IPBytes. */
-static inline uint8_t ipt_ip_opcode(enum ipt_packet_type type, enum ipt_ip_bytes ip_bytes)
-{
-    unsigned opcode = type == IPT_TIP       ? IPT_TIP_OPCODE
-                      : type == IPT_TIP_PGE ? IPT_TIP_PGE_OPCODE
-                      : type == IPT_TIP_PGD ? IPT_TIP_PGD_OPCODE
-                                            : IPT_FUP_OPCODE;
-
-    assert(ipt_is_ip(type));
-    return (uint8_t)((unsigned)ip_bytes << 5 | opcode);
 }
 
 /* TYPE is TIP, TIP_PGE, TIP_PGD or FUP; IP the payload as ipt_last_ip_compress() gives it. Bits
@@ -56,43 +33,35 @@ static inline uint8_t ipt_ip_opcode(enum ipt_packet_type type, enum ipt_ip_bytes
 static inline size_t ipt_put_ip(uint8_t *out, enum ipt_packet_type type, enum ipt_ip_bytes ip_bytes,
                                 uint64_t ip)
 {
-    out[0] = ipt_ip_opcode(type, ip_bytes);
-    switch (ip_bytes) {
-    case IPT_IP_SUPPRESSED:
-        return 1;
-    case IPT_IP_UPDATE_16:
-        ipt_put_le(out + 1, ip, 2);
-        return 3;
-    case IPT_IP_UPDATE_32:
-        ipt_put_le(out + 1, ip, 4);
-        return 5;
-    case IPT_IP_SEXT_48:
-    case IPT_IP_UPDATE_48:
-        ipt_put_le(out + 1, ip, 6);
-        return 7;
-    case IPT_IP_FULL:
-        ipt_put_le(out + 1, ip, 8);
-        return 9;
-    }
-    assert(0 && "IPBytes 101b and 111b are reserved");
-    return 0;
+    static const uint8_t opcode[] = { IPT_TIP_OPCODE, IPT_TIP_PGE_OPCODE, IPT_TIP_PGD_OPCODE,
+                                      IPT_FUP_OPCODE };
+
+    static_assert(IPT_TIP_PGE == IPT_TIP + 1 && IPT_TIP_PGD == IPT_TIP + 2 &&
+                      IPT_FUP == IPT_TIP + 3,
+                  "the order of opcode[]");
+    assert(ipt_is_ip(type) && ipt_ip_bytes_valid(ip_bytes));
+    le64_put(out, ip << 8 | (unsigned)ip_bytes << 5 | opcode[type - IPT_TIP]);
+    out[8] = (uint8_t)(ip >> 56);
+    return 1 + ipt_ip_size(ip_bytes);
 }
 
-/* CYCLES may be anything; the packet is the shortest that holds it. Decoders differ in how long a
- * CYC they take: up to 2^61 - 1 cycles, 9 bytes, all of them do. */
+/* ipt_put_cyc() of any number of cycles. */
+size_t ipt_put_cyc_long(uint8_t *out, uint64_t cycles);
+
+/* CYCLES may be anything; the packet is the shortest that holds it: 5 bits in the first byte, 7 in
+ * each one more. Decoders differ in how long a CYC they take: up to 2^61 - 1 cycles all of them. */
 static inline size_t ipt_put_cyc(uint8_t *out, uint64_t cycles)
 {
-    uint64_t rest = cycles >> 5;
-    size_t size = 1;
-
-    out[0] = (uint8_t)((cycles & 0x1f) << 3 | (uint64_t)(rest != 0) << 2 | IPT_CYC_OPCODE);
-    while (rest) {
-        uint64_t low = rest & 0x7f;
-
-        rest >>= 7;
-        out[size++] = (uint8_t)(low << 1 | (uint64_t)(rest != 0));
+    if (cycles < BIT(5)) {
+        out[0] = (uint8_t)(cycles << 3 | IPT_CYC_OPCODE);
+        return 1;
     }
-    return size;
+    if (cycles < BIT(12)) {
+        out[0] = (uint8_t)(cycles << 3 | 1 << 2 | IPT_CYC_OPCODE);
+        out[1] = (uint8_t)(cycles >> 5 << 1);
+        return 2;
+    }
+    return ipt_put_cyc_long(out, cycles);
 }
 
 static inline size_t ipt_put_mtc(uint8_t *out, uint8_t ctc)
@@ -104,11 +73,48 @@ static inline size_t ipt_put_mtc(uint8_t *out, uint8_t ctc)
 
 static inline size_t ipt_put_psb(uint8_t *out)
 {
-    for (size_t i = 0; i < IPT_PACKET_MAX; i += 2) {
-        out[i] = IPT_OPCODE_EXT;
-        out[i + 1] = IPT_PSB_OPCODE;
-    }
+    le64_put(out, UINT64_C(0x0001000100010001) * (IPT_PSB_OPCODE << 8 | IPT_OPCODE_EXT));
+    le64_put(out + 8, UINT64_C(0x0001000100010001) * (IPT_PSB_OPCODE << 8 | IPT_OPCODE_EXT));
     return IPT_PACKET_MAX;
+}
+
+/* Whether TNT has from 1 to MAX outcomes and nothing above them. */
+static inline bool ipt_tnt_valid(const struct ipt_tnt *tnt, unsigned max)
+{
+    return tnt->count - 1 < max && tnt->bits < BIT(tnt->count);
+}
+
+/* ipt_put() of the packets that have no function above, and of TNT_64. */
+size_t ipt_put_rare(uint8_t *out, const struct ipt_packet *packet);
+
+/* ipt_put_tnt_8() with the check of its arguments that ipt_put() has to make. */
+static inline size_t ipt_put_tnt_8_checked(uint8_t *out, const struct ipt_tnt *tnt)
+{
+    uint64_t stop = BIT(tnt->count & 63);
+
+    if (tnt->count - 1 >= IPT_TNT_8_MAX || tnt->bits >= stop)
+        return 0;
+    out[0] = (uint8_t)((stop | tnt->bits) << 1 | IPT_TNT_8_OPCODE);
+    return 1;
+}
+
+/* PACKET, whatever it is. 0 where a field is out of its range. */
+static inline size_t ipt_put(uint8_t *out, const struct ipt_packet *packet)
+{
+    const struct ipt_ip *ip = &packet->ip;
+
+    if (packet->type == IPT_TNT_8)
+        return ipt_put_tnt_8_checked(out, &packet->tnt);
+    if (packet->type == IPT_CYC)
+        return ipt_put_cyc(out, packet->cyc.cycles);
+    if (ipt_is_ip(packet->type)) {
+        if (!ipt_ip_bytes_valid(ip->ip_bytes) || (ip->ip & ~ipt_ip_mask(ip->ip_bytes)))
+            return 0;
+        return ipt_put_ip(out, packet->type, ip->ip_bytes, ip->ip);
+    }
+    if (packet->type == IPT_MTC && packet->mtc.ctc <= UINT8_MAX)
+        return ipt_put_mtc(out, (uint8_t)packet->mtc.ctc);
+    return ipt_put_rare(out, packet);
 }
 
 #endif

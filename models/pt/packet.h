@@ -2,8 +2,8 @@
 /* Intel PT packets as values: encode and decode (SDM 33.4.2).
  *
  * packets.def has one row a packet; the encoder, the decoder, the printer, `ptsim list packets`
- * and the tests are made from it. encode.h has inline encoders of the packets that are most of
- * a trace. */
+ * and the tests are made from it. encode.h and decode.h have the same two functions for those in
+ * a hurry, inline for the packets that are most of a trace. */
 #ifndef PTSIM_PT_PACKET_H
 #define PTSIM_PT_PACKET_H
 
@@ -66,9 +66,16 @@ static inline unsigned ipt_ip_size(enum ipt_ip_bytes ip_bytes)
 /* The bits of an IP that IP_BYTES sends. */
 static inline uint64_t ipt_ip_mask(enum ipt_ip_bytes ip_bytes)
 {
-    unsigned size = ipt_ip_size(ip_bytes);
+    static const uint64_t mask[8] = { 0, 0xffff,     0xffffffff, 0xffffffffffff, 0xffffffffffff,
+                                      0, UINT64_MAX, 0 };
 
-    return size ? ~UINT64_C(0) >> (64 - 8 * size) : 0;
+    return mask[ip_bytes & 7];
+}
+
+/* Whether IP_BYTES is none of the reserved values. */
+static inline bool ipt_ip_bytes_valid(enum ipt_ip_bytes ip_bytes)
+{
+    return ip_bytes <= IPT_IP_FULL && ip_bytes != 5;
 }
 
 /* TNT outcomes: COUNT of them, the oldest in bit count-1, the youngest in bit 0; 1 is taken.
@@ -187,8 +194,8 @@ struct ipt_packet {
         } bbp;
         struct {
             uint8_t id;
-            uint64_t payload;
             uint8_t bytes; /* 4 or 8: the SZ of the open block */
+            uint64_t payload;
         } bip;
         struct {
             bool ip;
