@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2046 # lists of words, meant to be split
 # docs/scenarios.md and docs/golden.md know every key, word and symbol, and their complete examples
 # are files of the tree.
 cd "${srcdir:-.}" || exit 99
