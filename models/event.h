@@ -43,7 +43,7 @@ struct ptsim_event {
                                   telling apart: a task switch takes its time (SDM 33.3.6.2) */
     uint64_t from_ip;          /* see events.def */
     uint64_t next_ip;          /* the instruction after from_ip in memory; 0 for FAULT, TRAP,
-                                  INTERRUPT and NMI */
+                                  INTERRUPT, NMI and SMI */
     uint64_t to_ip;            /* where execution goes on */
     uint64_t value;            /* see events.def */
     struct ev_context before;  /* FAR kinds only */

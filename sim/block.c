@@ -451,6 +451,23 @@ static void decode_operands(const struct decoded *decoded, struct insn *insn)
         insn->operand[insn->operands++] = operand_of(&operand[i]);
 }
 
+static enum arch_sreg string_sreg(const ZydisDecodedInstruction *insn)
+{
+    static const struct {
+        ZydisInstructionAttributes attribute;
+        enum arch_sreg sreg;
+    } overrides[] = {
+        { ZYDIS_ATTRIB_HAS_SEGMENT_CS, ARCH_CS }, { ZYDIS_ATTRIB_HAS_SEGMENT_SS, ARCH_SS },
+        { ZYDIS_ATTRIB_HAS_SEGMENT_ES, ARCH_ES }, { ZYDIS_ATTRIB_HAS_SEGMENT_FS, ARCH_FS },
+        { ZYDIS_ATTRIB_HAS_SEGMENT_GS, ARCH_GS },
+    };
+
+    for (size_t i = 0; i < sizeof(overrides) / sizeof(overrides[0]); i++)
+        if (insn->attributes & overrides[i].attribute)
+            return overrides[i].sreg;
+    return ARCH_DS;
+}
+
 enum ptsim_status insn_decode(const struct code *code, struct insn *insn)
 {
     struct decoded decoded;
@@ -472,6 +489,7 @@ enum ptsim_status insn_decode(const struct code *code, struct insn *insn)
     insn->addrsize = decoded.insn.address_width / 8;
     insn->cost = (uint8_t)cost_of(&decoded.insn, insn->special);
     insn->rep = is_repeated(&decoded.insn);
+    insn->string_sreg = (uint8_t)string_sreg(&decoded.insn);
     decode_operands(&decoded, insn);
     return PTSIM_OK;
 }

@@ -158,11 +158,12 @@ struct insn_operand {
 struct insn {
     enum special special;
     uint8_t length;
-    uint8_t opsize;   /* effective operand size in bytes: 2, 4, 8 */
-    uint8_t addrsize; /* effective address size in bytes: 2, 4, 8 */
-    uint8_t cost;     /* enum cost_class */
-    bool rep;         /* has a REP, REPE or REPNE prefix that repeats it */
-    uint8_t operands; /* visible ones */
+    uint8_t opsize;      /* effective operand size in bytes: 2, 4, 8 */
+    uint8_t addrsize;    /* effective address size in bytes: 2, 4, 8 */
+    uint8_t cost;        /* enum cost_class */
+    bool rep;            /* has a REP, REPE or REPNE prefix that repeats it */
+    uint8_t string_sreg; /* the segment that OUTS reads: DS or what a prefix names */
+    uint8_t operands;    /* visible ones */
     struct insn_operand operand[3];
 };
 

@@ -50,6 +50,7 @@ static void deliver(struct machine *machine, struct arch_interruption what,
     event->from_ip = linear_ip(machine);
     event->before = arch_context(state);
     machine->deliveries++;
+    machine->lp.smm.io.valid = false;
     if (!deliver_any(machine, &what, event))
         return;
     if (event->kind == EV_SW_INTERRUPT)
@@ -148,12 +149,32 @@ static enum ev_kind kind_of(const struct arch_interruption *what)
     }
 }
 
+/* The pending SMI, before anything else (SDM 32.3.1). */
+static bool deliver_smi(struct machine *machine)
+{
+    struct smm_cpu cpu = lp_smm_cpu(&machine->lp);
+    struct ptsim_event event = {
+        .insns = machine->insns,
+        .cycles = machine->cycles + cost_cycles(machine->profile, COST_DELIVERY),
+    };
+
+    if (!smm_takes_smi(&cpu))
+        return false;
+    lp_smi(&machine->lp, &event);
+    machine->deliveries++;
+    machine->in_repeat = false;
+    flow_event_seen(machine, &event, machine->retired);
+    return true;
+}
+
 bool deliver_injected(struct machine *machine)
 {
     unsigned n = first_deliverable(machine, true);
     struct ptsim_event event = { .kind = EV_INTERRUPT };
     struct arch_interruption what;
 
+    if (deliver_smi(machine))
+        return true;
     if (n == machine->injected_count)
         return false;
     what = machine->injected[n];
@@ -167,7 +188,10 @@ bool deliver_injected(struct machine *machine)
     return true;
 }
 
-bool deliver_awaits_shadow(const struct machine *machine)
+bool deliver_awaits_shadow(struct machine *machine)
 {
-    return first_deliverable(machine, true) != first_deliverable(machine, false);
+    struct smm_cpu cpu = lp_smm_cpu(&machine->lp);
+
+    return smm_awaits_shadow(&cpu) ||
+           first_deliverable(machine, true) != first_deliverable(machine, false);
 }

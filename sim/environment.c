@@ -197,10 +197,12 @@ static void set_control_registers(const struct scenario *s, struct arch_state *s
 }
 
 /* IA32_STAR, IA32_SYSENTER_CS and _ESP: so that the fast system calls need only their target. */
-static void set_system_call_msrs(struct arch_state *state)
+static void set_system_call_msrs(bool intel64, struct arch_state *state)
 {
-    state->efer |= EFER_SCE;
-    state->star = UINT64_C(0x0018000800000000);
+    if (intel64) {
+        state->efer |= EFER_SCE;
+        state->star = UINT64_C(0x0018000800000000);
+    }
     state->sysenter_cs = 0x08;
     state->sysenter_esp = ENV_stack0_top;
 }
@@ -214,7 +216,7 @@ static void set_state(const struct scenario *s, struct arch_state *state)
         state->rflags |= RFLAGS_IOPL;
     state->gpr[ARCH_RSP] = ENV_stack_top;
     if (s->mode != SCN_REAL16)
-        set_system_call_msrs(state);
+        set_system_call_msrs(s->cpu->intel64, state);
 }
 
 /* The address in `start`, else that of the label `start`, else the origin. */

@@ -175,12 +175,28 @@ void machine_flush_tlb(struct machine *machine)
     block_cache_drop(&machine->cache);
 }
 
+static bool nmi_is_latched(const struct machine *machine)
+{
+    for (unsigned i = 0; i < machine->injected_count; i++)
+        if (machine->injected[i].type == ARCH_INT_NMI)
+            return true;
+    return false;
+}
+
 void machine_inject(struct machine *machine, const struct arch_interruption *what)
 {
+    /* One NMI is latched, no more (SDM 32.8; vol. 3A, 6.7.1). */
+    if (what->type == ARCH_INT_NMI && nmi_is_latched(machine))
+        return;
     if (machine->injected_count == MACHINE_PENDING)
         flow_error(machine, "more than %d interruptions are pending", MACHINE_PENDING);
     else
         machine->injected[machine->injected_count++] = *what;
+}
+
+void machine_smi(struct machine *machine)
+{
+    machine->lp.smm.pending = true;
 }
 
 void machine_stall(struct machine *machine, uint64_t cycles)
@@ -404,7 +420,8 @@ static bool single_steps(const struct machine *machine, const struct special_cal
     enum special special = call->insn->special;
 
     return call->outcome == SPECIAL_RETIRED && special != SPECIAL_SYSCALL &&
-           special != SPECIAL_SYSENTER && !machine->lp.arch.blocking_by_mov_ss;
+           special != SPECIAL_SYSENTER && special != SPECIAL_RSM &&
+           !machine->lp.arch.blocking_by_mov_ss;
 }
 
 static void execute_special(struct machine *machine, const struct insn *insn)
@@ -425,12 +442,20 @@ static void execute_special(struct machine *machine, const struct insn *insn)
     call.event.cycles = machine->cycles + cycles;
     state->blocking_by_sti = state->blocking_by_mov_ss = false;
     special_execute(&call);
+    machine->lp.smm.io = call.io;
+    if (call.smi)
+        machine_smi(machine);
     if (state->blocking_by_sti || state->blocking_by_mov_ss)
         machine->shadow_at = machine->retired + 1;
     switch (call.outcome) {
     case SPECIAL_RETIRED:
         retire_special(machine, &call, cycles);
         if (tf && single_steps(machine, &call))
+            deliver_single_step(machine);
+        return;
+    case SPECIAL_REPEATS:
+        machine->in_repeat = true;
+        if (tf)
             deliver_single_step(machine);
         return;
     case SPECIAL_INTERRUPTS:
@@ -612,6 +637,7 @@ static void turn(struct machine *machine)
     struct arch_fault fault;
     struct insn insn;
 
+    machine->lp.smm.io.valid = false; /* no longer what came last */
     if (!synchronize(machine))
         return;
     fault = fetch(machine, &insn);

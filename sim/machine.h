@@ -63,6 +63,8 @@ void machine_flush_tlb(struct machine *machine);
 /* An interruption pending for the next boundary that allows it: an external interrupt, an NMI or
  * a hardware exception. Its return_rip is found at delivery. */
 void machine_inject(struct machine *machine, const struct arch_interruption *what);
+/* An SMI is signaled: latched, and taken at the next boundary that allows it. */
+void machine_smi(struct machine *machine);
 /* The next instruction takes CYCLES more core clocks than the cost table says. */
 void machine_stall(struct machine *machine, uint64_t cycles);
 /* CYCLES core clocks pass, then the core resets PT's cycle counter: EV_CYCLE_COUNTER_RESET. */

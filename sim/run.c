@@ -54,6 +54,9 @@ static void happen(void *ctx, struct machine *machine)
         machine_inject(machine,
                        &(struct arch_interruption){ .type = ARCH_INT_NMI, .vector = ARCH_NMI });
         break;
+    case ACTION_SMI:
+        machine_smi(machine);
+        break;
     case ACTION_STALL:
         machine_stall(machine, happening->argument);
         break;

@@ -186,6 +186,10 @@ static bool read_mode(struct scenario *s)
         return false;
     s->paging = (enum scn_paging)paging;
     s->cpl = (uint8_t)cpl;
+    if (scn_ia32e(s) && !s->cpu->intel64)
+        return SCN_MISTAKE(s, file->mode.text ? &file->mode : &file->here,
+                           "mode %s needs Intel 64, which %s has not", mode_words[mode],
+                           s->cpu->name);
     return check_mode(s);
 }
 

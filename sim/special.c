@@ -5,6 +5,7 @@
 #include "../models/arch/far.h"
 #include "../models/arch/stack.h"
 #include "../models/bits.h"
+#include "special_io.h"
 
 static const uint32_t IA32_EFER = 0xc0000080;
 /* L0 to L3 and G0 to G3 of DR7 */
@@ -618,31 +619,16 @@ static struct arch_fault special_invlpg(struct special_call *call)
 }
 
 /*
- * I/O
+ * SMM
  */
 
-static struct arch_fault check_port(struct special_call *call, const struct insn_operand *port,
-                                    unsigned size)
+static struct arch_fault special_rsm(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
-    uint64_t number =
-        port->kind == INSN_IMM ? port->value & 0xff : state_of(call)->gpr[ARCH_RDX] & 0xffff;
-
-    return arch_io_allowed(&cpu, (uint16_t)number, size);
-}
-
-static struct arch_fault special_in(struct special_call *call)
-{
-    unsigned size = operand(call, 0)->size;
-
-    ARCH_TRY(check_port(call, operand(call, 1), size));
-    set_gpr(call, ARCH_RAX, size, UINT64_MAX);
+    if (!call->lp->smm.in_smm)
+        return arch_fault(ARCH_UD);
+    call->event_seen = lp_rsm(call->lp, &call->event);
+    call->flush = true;
     return ARCH_NO_FAULT;
-}
-
-static struct arch_fault special_out(struct special_call *call)
-{
-    return check_port(call, operand(call, 0), operand(call, 1)->size);
 }
 
 /*
@@ -737,7 +723,7 @@ static void complete(struct special_call *call, uint64_t rip)
     struct ptsim_event *event = &call->event;
     const struct ev_context *before = &event->before;
 
-    if (event->kind != EV_FAR_BRANCH)
+    if (event->kind != EV_FAR_BRANCH && event->kind != EV_RSM)
         state->rip = rip;
     event->to_ip = arch_linear_ip(state, state->rip);
     event->after = arch_context(state);
@@ -769,6 +755,8 @@ void special_execute(struct special_call *call)
     call->event.kind = EV_KINDS;
     call->event_seen = false;
     call->flush = false;
+    call->smi = false;
+    call->io.valid = false;
     call->fault = handlers[call->insn->special](call);
     if (call->fault.raised)
         call->outcome = SPECIAL_FAULTED;

@@ -9,8 +9,9 @@
 
 enum special_outcome {
     SPECIAL_RETIRED,
-    SPECIAL_FAULTED,      /* fault; nothing else has changed */
-    SPECIAL_INTERRUPTS,   /* interruption is to be delivered: then the instruction has retired */
+    SPECIAL_FAULTED,    /* fault; nothing else has changed */
+    SPECIAL_REPEATS,    /* one iteration of a repeated string instruction, which is not the last */
+    SPECIAL_INTERRUPTS, /* interruption is to be delivered: then the instruction has retired */
     SPECIAL_NOT_MODELLED, /* nothing has changed */
 };
 
@@ -27,8 +28,10 @@ struct special_call {
 
     /* out */
     enum special_outcome outcome;
-    bool event_seen; /* the models have seen the event already: lp_wrmsr() showed it */
-    bool flush;      /* what was cached of translations is stale */
+    bool event_seen;  /* the models have seen the event already: lp_wrmsr() showed it */
+    bool flush;       /* what was cached of translations is stale */
+    bool smi;         /* what it wrote to made the chipset signal an SMI */
+    struct smm_io io; /* an I/O instruction: what it was */
     struct arch_fault fault;
     struct arch_interruption interruption;
 };

@@ -5,7 +5,8 @@
 
 #include "suite.h"
 
-static const char *const names[] = { "max", "skylake", "broadwell", "icelake", "flat", "nopt" };
+static const char *const names[] = { "max",  "skylake", "broadwell", "icelake",
+                                     "flat", "ia32",    "atom32",    "nopt" };
 
 START_TEST(find_by_name)
 {

@@ -85,8 +85,7 @@ struct arch_fault arch_mov_to_cr3(const struct arch_cpu *cpu, uint64_t value)
     return ARCH_NO_FAULT;
 }
 
-/* The bits of CR4 that this processor has. */
-static uint64_t cr4_bits(const struct arch_limits *limits)
+uint64_t arch_cr4_bits(const struct arch_limits *limits)
 {
     uint64_t absent = limits->cr4_reserved | (limits->linear_width < 57 ? CR4_LA57 : 0);
 
@@ -100,7 +99,7 @@ static bool cr4_allowed(const struct arch_cpu *cpu, uint64_t value)
     uint64_t set = value & ~state->cr4;
     uint64_t changed = value ^ state->cr4;
 
-    if (value & ~cr4_bits(cpu->limits))
+    if (value & ~arch_cr4_bits(cpu->limits))
         return false;
     if (arch_long_mode(state) && (changed & (CR4_PAE | CR4_LA57)))
         return false;

@@ -26,6 +26,9 @@ struct arch_fault arch_lmsw(const struct arch_cpu *cpu, uint16_t value);
 struct arch_fault arch_smsw(const struct arch_cpu *cpu, uint64_t *value);
 struct arch_fault arch_clts(const struct arch_cpu *cpu);
 
+/* The bits of CR4 that this processor has. */
+uint64_t arch_cr4_bits(const struct arch_limits *limits);
+
 /* Debug registers by number, 0 to 15. With DR7.GD set the #DB has set DR6.BD. */
 struct arch_fault arch_mov_to_dr(const struct arch_cpu *cpu, unsigned number, uint64_t value);
 struct arch_fault arch_mov_from_dr(const struct arch_cpu *cpu, unsigned number, uint64_t *value);

@@ -11,6 +11,7 @@ void lp_init(struct lp *lp, const struct cpu_profile *profile, const struct mem_
     arch_reset(&lp->arch);
     clock_init(&lp->clock, profile);
     ipt_init(&lp->pt, profile, &lp->clock, &lp->mem);
+    smm_reset(&lp->smm);
     lp_reset_msrs(lp);
 }
 

@@ -9,6 +9,7 @@
 #include "../ports.h"
 #include "../profile.h"
 #include "../pt/fast.h"
+#include "../smm/smm.h"
 
 struct lp {
     const struct cpu_profile *profile;
@@ -17,6 +18,7 @@ struct lp {
     struct arch_state arch;
     struct clock clock;
     struct ipt pt;
+    struct smm smm;
 
     /* MSRs that only guest software and the devices round the processor look at. */
     uint64_t apic_base;
@@ -76,6 +78,14 @@ static inline uint64_t lp_quiet_cycles(const struct lp *lp)
 struct arch_fault lp_rdmsr(struct lp *lp, uint32_t index, uint64_t *value);
 struct arch_fault lp_wrmsr(struct lp *lp, uint32_t index, uint64_t value,
                            const struct ptsim_event *event);
+
+/* The pending SMI is taken, which smm_takes_smi() allows, and RSM is executed, in SMM. EVENT has
+ * insns and cycles, for RSM also from_ip, next_ip and before; the rest is filled in, the clock
+ * advances, and the models see it. False: RSM led to shutdown, and nothing was shown. */
+void lp_smi(struct lp *lp, struct ptsim_event *event);
+bool lp_rsm(struct lp *lp, struct ptsim_event *event);
+/* What models/smm works on. */
+struct smm_cpu lp_smm_cpu(struct lp *lp);
 
 /* Every MSR to its value after a cold reset. */
 void lp_reset_msrs(struct lp *lp);
