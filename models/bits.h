@@ -65,6 +65,19 @@ static inline void le64_put(uint8_t *buf, uint64_t value)
     buf[7] = (uint8_t)(value >> 56);
 }
 
+/* The same with the highest first. */
+static inline void be64_put(uint8_t *buf, uint64_t value)
+{
+    buf[0] = (uint8_t)(value >> 56);
+    buf[1] = (uint8_t)(value >> 48);
+    buf[2] = (uint8_t)(value >> 40);
+    buf[3] = (uint8_t)(value >> 32);
+    buf[4] = (uint8_t)(value >> 24);
+    buf[5] = (uint8_t)(value >> 16);
+    buf[6] = (uint8_t)(value >> 8);
+    buf[7] = (uint8_t)value;
+}
+
 /* Whether ADDRESS is canonical in a linear-address width of WIDTH bits (SDM vol. 1, 3.3.7.1). */
 static inline bool is_canonical(uint64_t address, unsigned width)
 {

@@ -77,6 +77,7 @@ struct block {
     uint8_t end;       /* enum block_end */
     bool special;      /* the instruction at next_ip is not the engine's to run: insn_decode()
                           says what it is */
+
     struct block *chain; /* the cache's */
 
     uint8_t cond;       /* COND, COND_NEXT: enum block_cond */

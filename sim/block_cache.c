@@ -6,9 +6,6 @@
 #include <string.h>
 
 enum {
-    CHAINS = 1 << 16,
-    /* of 16-bit code, of which there may be many spaces, one for each base of CS */
-    CHAINS_16 = 1 << 10,
     CHUNK_SIZE = 1 << 18,
     FULL = 1 << 28,
 };
@@ -54,17 +51,14 @@ static void free_chunks(struct block_cache *cache, const struct block_chunk *but
 
 static void clear(struct block_cache *cache, struct block_space *space)
 {
-    for (uint64_t i = 0; space->bits && i <= space->mask; i++)
+    for (uint64_t i = 0; space->bits && i < BLOCK_CHAINS; i++)
         space->chains[i] = &cache->none;
 }
 
 static bool space_init(struct block_cache *cache, struct block_space *space, uint8_t bits,
                        uint64_t cs_base)
 {
-    size_t chains = bits == 16 ? CHAINS_16 : CHAINS;
-
-    *space = (struct block_space){ .chains = malloc(chains * sizeof(space->chains[0])),
-                                   .mask = chains - 1,
+    *space = (struct block_space){ .chains = malloc(BLOCK_CHAINS * sizeof(space->chains[0])),
                                    .cs_base = cs_base,
                                    .bits = bits };
     if (!space->chains) {
@@ -85,7 +79,6 @@ static void make_current(struct block_cache *cache, unsigned n)
 {
     cache->current = n;
     cache->chains = cache->space[n].chains;
-    cache->mask = cache->space[n].mask;
 }
 
 bool block_cache_init(struct block_cache *cache)
@@ -125,7 +118,7 @@ bool block_cache_select(struct block_cache *cache, uint8_t bits, uint64_t cs_bas
 /* The place that points to the block at LINEAR, or to `none`. */
 static struct block **find_place(struct block_cache *cache, uint64_t linear)
 {
-    struct block **place = &cache->chains[linear & cache->mask];
+    struct block **place = &cache->chains[linear % BLOCK_CHAINS];
 
     while ((*place)->linear != linear && *place != &cache->none)
         place = &(*place)->chain;
@@ -134,7 +127,7 @@ static struct block **find_place(struct block_cache *cache, uint64_t linear)
 
 static void put_first(struct block_cache *cache, struct block *block)
 {
-    struct block **first = &cache->chains[block->linear & cache->mask];
+    struct block **first = &cache->chains[block->linear % BLOCK_CHAINS];
 
     block->chain = *first;
     *first = block;

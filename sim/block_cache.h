@@ -10,10 +10,12 @@ enum {
     BLOCK_SPACES = 8,
 };
 
-/* Chains of blocks by the low bits of their addresses, ended by `none` of the cache. */
+/* By the low bits of their addresses. */
+#define BLOCK_CHAINS (1 << 16)
+
+/* BLOCK_CHAINS chains of blocks, ended by `none` of the cache. */
 struct block_space {
     struct block **chains;
-    uint64_t mask;
     uint64_t cs_base;
     uint8_t bits; /* 0: the space is free */
 };
@@ -23,7 +25,6 @@ struct block_chunk;
 struct block_cache {
     /* of the current space */
     struct block **chains;
-    uint64_t mask;
 
     /* No block: of no instructions, at no address. */
     struct block none;
@@ -46,7 +47,7 @@ bool block_cache_select(struct block_cache *cache, uint8_t bits, uint64_t cs_bas
 /* The first of the chain that the block at LINEAR is in: that block, or another, or `none`. */
 static inline struct block *block_cache_first(const struct block_cache *cache, uint64_t linear)
 {
-    return cache->chains[linear & cache->mask];
+    return cache->chains[linear % BLOCK_CHAINS];
 }
 
 /* The block at LINEAR in the current space, which then is the first of its chain, or NULL. */

@@ -386,46 +386,17 @@ static void show(struct machine *machine, const struct block *done, uint64_t to_
     }
 }
 
-/* Whether nothing comes of the end of DONE but what this does. */
-static inline bool quiet(struct machine *machine, const struct block *done, uint64_t to_ip)
+/* Not quiet: something is due by now. */
+static __attribute__((noipa)) void longer_way(struct uc_struct *uc, uint64_t linear, uint32_t size,
+                                              void *ctx)
 {
-    struct ipt *pt = &machine->lp.pt;
-
-    switch ((enum block_end)done->end) {
-    case BLOCK_SEQUENTIAL:
-    case BLOCK_JMP_DIRECT:
-        return true;
-    case BLOCK_CALL_DIRECT:
-        ipt_quiet_call_direct(pt, done->next_ip, to_ip);
-        return true;
-    case BLOCK_RET:
-        return ipt_quiet_ret(pt, to_ip);
-    case BLOCK_COND:
-        return ipt_quiet_outcome(pt, to_ip == done->target);
-    default:
-        return false;
-    }
-}
-
-static __attribute__((noinline)) void longer_way(struct machine *machine, uint64_t linear,
-                                                 uint32_t size)
-{
+    struct machine *machine = ctx;
     const struct block *done = machine->pending;
-    struct block *next = block_cache_first(&machine->cache, linear);
+    struct block *next = block_cache_find(&machine->cache, linear);
     uint64_t sum = machine->sum + done->sum;
 
-    if (unlikely(next->linear != linear))
-        next = block_cache_find(&machine->cache, linear);
-    if (unlikely(!next || next->size != size)) {
-        slow_way(machine, linear, size);
-        return;
-    }
-    if (likely((uint32_t)sum < machine->limit) && quiet(machine, done, linear)) {
-        machine->sum = sum;
-        machine->pending = next;
-        return;
-    }
-    if (unlikely(machine->slow ||
+    (void)uc;
+    if (unlikely(!next || next->size != size || machine->slow ||
                  machine->retired + (sum >> 32) + next->insns > machine->stop_at)) {
         slow_way(machine, linear, size);
         return;
@@ -442,19 +413,150 @@ static __attribute__((noinline)) void longer_way(struct machine *machine, uint64
     flow_set_limit(machine);
 }
 
+/*
+ * The quiet ways: nothing can happen but the packets of DONE's end. Each is a hook of its own, and
+ * goes on to the next longer one where it cannot do what it is for.
+ */
+
+/* Execution goes on at LINEAR, after a block that the sum then is SUM with. False, and nothing
+ * done, where that is not quiet. */
+static inline bool pass(struct machine *machine, uint64_t linear, uint64_t sum)
+{
+    struct block *next = block_cache_first(&machine->cache, linear);
+
+    if (unlikely((uint32_t)sum >= machine->limit || next->linear != linear))
+        return false;
+    machine->sum = sum;
+    machine->pending = next;
+    return true;
+}
+
+/* The packets of DONE's end at core clock CORE; whether it still is quiet. */
+static bool quiet(struct machine *machine, const struct block *done, uint64_t to_ip, uint64_t core)
+{
+    struct ipt *pt = &machine->lp.pt;
+
+    switch ((enum block_end)done->end) {
+    case BLOCK_COND:
+        return ipt_quiet_cond_branch(pt, core, to_ip == done->target, to_ip);
+    case BLOCK_COND_NEXT:
+        return ipt_quiet_cond_branch(pt, core, cond_next_taken(machine, done), to_ip);
+    case BLOCK_RET:
+        return ipt_quiet_ret(pt, core, to_ip);
+    case BLOCK_JMP_INDIRECT:
+        return ipt_quiet_jmp_indirect(pt, core, to_ip);
+    case BLOCK_CALL_INDIRECT:
+        return ipt_quiet_call_indirect(pt, core, done->next_ip, to_ip);
+    case BLOCK_CALL_DIRECT:
+        ipt_quiet_call_direct(pt, done->next_ip, to_ip);
+        return true;
+    default:
+        return true;
+    }
+}
+
+static __attribute__((noinline)) void no_longer_quiet(struct machine *machine)
+{
+    flow_catch_up(machine);
+    flow_set_limit(machine);
+}
+
+#define WAY __attribute__((noipa)) void
+
+/* Any end. */
+static WAY quiet_way(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    struct machine *machine = ctx;
+    const struct block *done = machine->pending;
+
+    if (unlikely(!pass(machine, linear, machine->sum + done->sum))) {
+        longer_way(uc, linear, size, ctx);
+    } else if (unlikely(
+                   !quiet(machine, done, linear,
+                          machine->lp.clock.core + machine->cycles + (uint32_t)machine->sum))) {
+        no_longer_quiet(machine);
+    }
+}
+
+/* The TNT buffer is full, or begins. */
+static WAY cond_way(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    struct machine *machine = ctx;
+    const struct block *done = machine->pending;
+    struct lp *lp = &machine->lp;
+
+    if (unlikely(!pass(machine, linear, machine->sum + done->sum)))
+        longer_way(uc, linear, size, ctx);
+    else if (unlikely(!ipt_quiet_due(&lp->pt,
+                                     lp->clock.core + machine->cycles + (uint32_t)machine->sum,
+                                     linear == done->target, linear)))
+        no_longer_quiet(machine);
+}
+
+static WAY no_packet_way(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    struct machine *machine = ctx;
+
+    if (unlikely(!pass(machine, linear, machine->sum + machine->pending->sum)))
+        longer_way(uc, linear, size, ctx);
+}
+
+static WAY call_way(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    struct machine *machine = ctx;
+    const struct block *done = machine->pending;
+
+    if (likely(pass(machine, linear, machine->sum + done->sum)))
+        ipt_quiet_call_direct(&machine->lp.pt, done->next_ip, linear);
+    else
+        longer_way(uc, linear, size, ctx);
+}
+
+static WAY ret_way(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
+{
+    struct machine *machine = ctx;
+    struct ipt *pt = &machine->lp.pt;
+    uint64_t sum = machine->sum + machine->pending->sum;
+    uint64_t bits = ipt_tnt_with(pt->tnt.bits, true);
+    struct block *next = block_cache_first(&machine->cache, linear);
+
+    if (unlikely((uint32_t)sum >= machine->limit || next->linear != linear || ipt_tnt_due(bits) ||
+                 !ipt_ret_stack_matches(&pt->ret_stack, ipt_packet_ip(pt, linear)))) {
+        quiet_way(uc, linear, size, ctx);
+        return;
+    }
+    ipt_ret_stack_pop(&pt->ret_stack);
+    pt->tnt.bits = bits;
+    machine->sum = sum;
+    machine->pending = next;
+}
+
+/* By how a block ends, where flow_block() itself is not enough. */
+static engine_block_fn *const ways[] = {
+    [BLOCK_SEQUENTIAL] = no_packet_way,
+    [BLOCK_JMP_DIRECT] = no_packet_way,
+    [BLOCK_CALL_DIRECT] = call_way,
+    [BLOCK_RET] = ret_way,
+    [BLOCK_COND] = cond_way,
+    [BLOCK_COND_NEXT] = quiet_way,
+    [BLOCK_JMP_INDIRECT] = quiet_way,
+    [BLOCK_CALL_INDIRECT] = quiet_way,
+    [BLOCK_REP] = longer_way,
+};
+
 void flow_block(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)
 {
     struct machine *machine = ctx;
     const struct block *done = machine->pending;
     struct block *next = block_cache_first(&machine->cache, linear);
     uint64_t sum = machine->sum + done->cond_sum;
+    uint64_t bits = ipt_tnt_with(machine->lp.pt.tnt.bits, linear == done->target);
 
-    (void)uc;
-    if (likely((uint32_t)sum < machine->limit && next->linear == linear) &&
-        likely(ipt_quiet_outcome(&machine->lp.pt, linear == done->target))) {
-        machine->sum = sum;
-        machine->pending = next;
+    if (unlikely((uint32_t)sum >= machine->limit || next->linear != linear || ipt_tnt_due(bits))) {
+        ways[done->end](uc, linear, size, ctx);
         return;
     }
-    longer_way(machine, linear, size);
+    machine->sum = sum;
+    machine->lp.pt.tnt.bits = bits;
+    machine->pending = next;
 }

@@ -4,11 +4,11 @@
  * A block that was entered is pending until it is known how it ended: by the next block hook, or
  * by whatever stopped the engine. Then its branch becomes an event.
  *
- * The hook has three ways. The shortest is that of most conditional branches: the block that
+ * The hook has four ways. The shortest is that of most conditional branches: the block that
  * follows is known, the outcome goes into the TNT buffer, and the sum of the block is added up. The
- * longer one is for all other near branches, for branches that make a packet, and for what time
- * brings. The slow one knows everything: it decodes what is new, tells watchers, and stops where
- * the engine has to stop. */
+ * quiet one is for all other near branches as long as nothing can happen but their packets. The
+ * longer one makes events of them, and lets time bring what it brings. The slow one knows
+ * everything: it decodes what is new, tells watchers, and stops where the engine has to stop. */
 #ifndef PTSIM_SIM_FLOW_H
 #define PTSIM_SIM_FLOW_H
 
@@ -46,14 +46,14 @@ struct machine {
     struct block *pending;
     uint64_t sum;   /* instructions << 32 | core clocks of the blocks since RETIRED and CYCLES */
     uint32_t limit; /* core clocks in the sum that ask for a closer look */
+    struct lp lp;
+    struct block_cache cache;
 
     bool slow;        /* every block takes the slow way: somebody watches, or code has changed */
     uint64_t retired; /* instructions */
     uint64_t cycles;  /* core clocks since the last event */
     uint32_t insns;   /* instructions, the same */
-    struct block_cache cache;
     struct ptsim_event near; /* for the near branches: it has no context */
-    struct lp lp;
 
     const struct cpu_profile *profile;
     struct engine *engine;

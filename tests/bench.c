@@ -18,8 +18,8 @@ enum {
     MEMORY = 64 << 20,
     PML4 = 0x10000,
     STACK = 0x80000,
-    TRACE = 32 << 20, /* a region that is written round and round */
-    TRACE_SIZE = 4 << 20,
+    TRACE = 32 << 20,       /* a region that is written round and round */
+    TRACE_SIZE = 128 << 10, /* what perf takes where it is not told */
     TURNS = 7,
     PROGRAMS_MAX = 16,
 };

@@ -10,9 +10,10 @@
 START_TEST(depth)
 {
     static const unsigned calls[] = { 1, 2, 63, 64, 65, 100, 128, 129, 1000 };
-    struct ipt_ret_stack stack = { .depth = IPT_RET_STACK_DEPTH };
+    struct ipt_ret_stack stack = { .top = 0 };
     unsigned n = calls[_i], kept = n < 64 ? n : 64;
 
+    ipt_ret_stack_clear(&stack);
     for (unsigned i = 1; i <= n; i++)
         ipt_ret_stack_push(&stack, i);
     for (unsigned i = n; i > n - kept; i--) {

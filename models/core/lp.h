@@ -12,12 +12,12 @@
 #include "../smm/smm.h"
 
 struct lp {
+    struct ipt pt; /* in front, since its TNT buffer is what changes most */
     const struct cpu_profile *profile;
     struct mem_port mem;
     struct arch_limits limits;
     struct arch_state arch;
     struct clock clock;
-    struct ipt pt;
     struct smm smm;
 
     /* MSRs that only guest software and the devices round the processor look at. */
@@ -58,10 +58,10 @@ static inline void lp_cond_branch(struct lp *lp, bool taken, uint64_t from_ip, u
     ipt_cond_branch(&lp->pt, lp->clock.core, taken, from_ip, next_ip, to_ip);
 }
 
-/* The core clocks from now on during which near branches but the indirect ones need not be shown
- * one by one: a direct JMP not at all, the others through ipt_quiet_*() of pt/fast.h. Where one of
- * these returns false, or the time is over, or for whatever other event, the cycles since are
- * charged with that event, and the question is to be asked anew. */
+/* The core clocks from now on during which near branches need not be shown one by one: a direct JMP
+ * not at all, the others through ipt_quiet_*() of pt/fast.h. Where one of these returns false, or
+ * the time is over, or for whatever other event, the question is to be asked anew, and the cycles
+ * since are charged with the next event. */
 static inline uint64_t lp_quiet_cycles(const struct lp *lp)
 {
     uint64_t until = ipt_quiet_until(&lp->pt);

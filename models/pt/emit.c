@@ -3,63 +3,33 @@
 
 #include <assert.h>
 
-#include "encode.h"
 #include "rtit_msr.h"
-
-/* Where the next packet goes. There is room for one. */
-static uint8_t *next(struct ipt *ipt)
-{
-    return ipt->output.buffer + ipt->output.used;
-}
-
-static void added(struct ipt *ipt, size_t size)
-{
-    ipt->output.used += (uint32_t)size;
-    if (ipt->output.used >= ipt->output.limit)
-        ipt_output_commit(ipt);
-}
-
-/* What goes before a packet. */
-static void prepare(struct ipt *ipt, bool cyc_eligible)
-{
-    ipt_emit_tnt(ipt);
-    if (cyc_eligible)
-        ipt_timing_cyc(ipt);
-}
 
 void ipt_emit(struct ipt *ipt, struct ipt_packet packet)
 {
     enum ptsim_status status;
 
-    prepare(ipt, ipt_packet_row(packet.type)->cyc_eligible);
+    ipt_emit_prepare(ipt, ipt_packet_row(packet.type)->cyc_eligible);
     if (!ipt->enables.trigger)
         return;
-    status = ipt_encode(&packet, next(ipt), IPT_PACKET_MAX);
+    status = ipt_encode(&packet, ipt_emit_next(ipt), IPT_PACKET_MAX);
     assert(status == PTSIM_OK);
     (void)status;
-    added(ipt, packet.size);
+    ipt_emit_added(ipt, packet.size);
 }
 
 void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip)
 {
-    struct ipt_ip payload;
-
-    prepare(ipt, type != IPT_FUP);
-    if (!ipt->enables.trigger)
-        return;
-    /* Against an IP that differs everywhere nothing can be compressed. */
-    if (ipt->last_ip_unknown)
-        ipt->last_ip.ip = ~ip;
-    ipt->last_ip_unknown = false;
-    payload = ipt_last_ip_compress(&ipt->last_ip, ipt->profile->pt_ip_policy, type, ip);
-    added(ipt, ipt_put_ip(next(ipt), type, payload.ip_bytes, payload.ip));
+    ipt_emit_prepare(ipt, type != IPT_FUP);
+    if (ipt->enables.trigger)
+        ipt_emit_prepared_ip(ipt, type, ip);
 }
 
 void ipt_emit_no_ip(struct ipt *ipt, enum ipt_packet_type type)
 {
-    prepare(ipt, type != IPT_FUP);
+    ipt_emit_prepare(ipt, type != IPT_FUP);
     if (ipt->enables.trigger)
-        added(ipt, ipt_put_ip(next(ipt), type, IPT_IP_SUPPRESSED, 0));
+        ipt_emit_added(ipt, ipt_put_ip(ipt_emit_next(ipt), type, IPT_IP_SUPPRESSED, 0));
 }
 
 struct ipt_mode ipt_mode_of(const struct ev_context *context)
@@ -86,25 +56,31 @@ void ipt_emit_pip(struct ipt *ipt)
                                            .pip = { .cr3 = ipt->context.cr3 & address } });
 }
 
-void ipt_emit_outcome(struct ipt *ipt, bool taken)
+/* The last COUNT outcomes of BITS. */
+static void emit_tnts(struct ipt *ipt, uint64_t bits, unsigned count)
 {
-    if (ipt_tnt_empty(&ipt->tnt))
-        ipt_timing_cyc(ipt); /* a TNT has the time of its first branch (33.3.6.2) */
-    if (ipt_tnt_add(&ipt->tnt, taken))
-        ipt_emit_tnt(ipt);
+    uint8_t *out = ipt_emit_next(ipt);
+
+    for (; count > IPT_TNT_8_MAX; count -= IPT_TNT_8_MAX)
+        out += ipt_put_tnt_8(out, bits >> (count - IPT_TNT_8_MAX) & BITS(IPT_TNT_8_MAX - 1, 0),
+                             IPT_TNT_8_MAX);
+    out += ipt_put_tnt_8(out, bits & BITS(count - 1, 0), count);
+    ipt_emit_added(ipt, (size_t)(out - ipt_emit_next(ipt)));
 }
 
-void ipt_emit_tnt(struct ipt *ipt)
+void ipt_emit_tnts(struct ipt *ipt)
 {
-    if (ipt_tnt_empty(&ipt->tnt) || !ipt->enables.trigger)
+    emit_tnts(ipt, ipt->tnt.bits, ipt_tnt_count(&ipt->tnt));
+}
+
+void ipt_emit_full_tnts(struct ipt *ipt)
+{
+    unsigned count = ipt_tnt_count(&ipt->tnt), rest = count % IPT_TNT_8_MAX;
+    uint64_t bits = ipt->tnt.bits;
+
+    if (count == rest || !ipt->enables.trigger)
         return;
-    *next(ipt) = ipt_tnt_packet(&ipt->tnt);
-    ipt_tnt_clear(&ipt->tnt);
-    added(ipt, 1);
-}
-
-void ipt_emit_cyc(struct ipt *ipt, uint64_t cycles)
-{
-    if (ipt->enables.trigger)
-        added(ipt, ipt_put_cyc(next(ipt), cycles));
+    emit_tnts(ipt, bits >> rest, count - rest);
+    while (rest)
+        (void)ipt_tnt_add(&ipt->tnt, bits >> --rest & 1);
 }

@@ -20,6 +20,19 @@ static inline size_t ipt_put_tnt_8(uint8_t *out, uint64_t bits, unsigned count)
     return 1;
 }
 
+/* 48 outcomes, the oldest in bit 47, in eight packets; no bit above is set. */
+static inline size_t ipt_put_tnt_8_times_8(uint8_t *out, uint64_t bits)
+{
+    static_assert(IPT_TNT_8_MAX == 6, "what follows");
+    bits = (bits & BITS(47, 24)) << 8 | (bits & BITS(23, 0));
+    bits = (bits & UINT64_C(0x00fff00000fff000)) << 4 | (bits & UINT64_C(0x00000fff00000fff));
+    bits = (bits & UINT64_C(0x0fc00fc00fc00fc0)) << 2 | (bits & UINT64_C(0x003f003f003f003f));
+    bits = (bits << 1 | UINT64_C(0x8080808080808080)) |
+           UINT64_C(0x0101010101010101) * IPT_TNT_8_OPCODE;
+    be64_put(out, bits);
+    return 8;
+}
+
 /* COUNT outcomes, 1 to IPT_TNT_64_MAX, the oldest in bit COUNT-1; no bit above is set. */
 static inline size_t ipt_put_tnt_64(uint8_t *out, uint64_t bits, unsigned count)
 {

@@ -179,8 +179,10 @@ static void update_status(struct ipt *ipt)
 /* TriggerEn is cleared otherwise than by the output: what was sent until now goes to memory. */
 static void clear_trigger(struct ipt *ipt)
 {
-    if (ipt->enables.trigger)
+    if (ipt->enables.trigger) {
+        ipt_emit_full_tnts(ipt);
         ipt_output_commit(ipt);
+    }
     ipt->enables.trigger = false;
 }
 
@@ -245,7 +247,7 @@ static void carry_out(struct ipt *ipt, const struct ptsim_event *event, const st
         ipt_emit_mode_exec(ipt);
     if (was_traced && ipt_packet_en(ipt))
         follow_calls(ipt, event, d->end);
-    else
+    else if (was_traced || ipt_packet_en(ipt))
         ipt_ret_stack_clear(&ipt->ret_stack);
     send_end(ipt, event, d);
     if (d->trace_stop)
@@ -269,8 +271,6 @@ static void update_fast(struct ipt *ipt)
 
     ipt->fast.untraced = packet_en ? 0 : until;
     ipt->fast.branch = packet_en ? until : 0;
-    /* The first outcome of a TNT may have a CYC in front of it. */
-    ipt->fast.outcome = ipt->timing.cyc_en && ipt_tnt_empty(&ipt->tnt) ? 0 : ipt->fast.branch;
 }
 
 void ipt_event(struct ipt *ipt, const struct ptsim_event *event)
@@ -305,40 +305,33 @@ void ipt_near_branch(struct ipt *ipt, enum ev_kind kind, bool taken, uint64_t fr
             .kind = kind, .taken = taken, .from_ip = from_ip, .next_ip = next_ip, .to_ip = to_ip });
 }
 
-/* The end of an event that sent a packet or more. What timing packet is due next may have changed,
- * but only to a later core clock: ipt_event() will see to that. */
-static void fast_end(struct ipt *ipt, uint64_t to_ip)
+/* The end of an event that sent a packet or more, or none. What timing packet is due next may have
+ * changed, but only to a later core clock: ipt_event() will see to that. */
+static bool quiet_end(struct ipt *ipt, uint64_t to_ip)
 {
-    bool first = ipt->timing.cyc_en && ipt_tnt_empty(&ipt->tnt);
-
-    ipt->fast.outcome = first ? 0 : ipt->fast.branch;
-    if (ipt_output_total(ipt) < ipt->psb.due && ipt->enables.trigger)
-        return;
+    if (ipt->output.used && ipt->output.used < ipt->output.limit)
+        return true;
     psb_if_due(ipt, true, ipt_packet_ip(ipt, to_ip));
     if (!ipt->enables.trigger)
         update_status(ipt);
     update_fast(ipt);
+    return false;
 }
 
-void ipt_fast_tip(struct ipt *ipt, uint64_t core, uint64_t to_ip)
+bool ipt_quiet_tip(struct ipt *ipt, uint64_t core, uint64_t to_ip)
 {
     ipt->timing.now = core;
-    ipt_emit_ip(ipt, IPT_TIP, ipt_packet_ip(ipt, to_ip));
-    fast_end(ipt, to_ip);
+    ipt_emit_prepare(ipt, true);
+    if (ipt->enables.trigger)
+        ipt_emit_prepared_ip(ipt, IPT_TIP, ipt_packet_ip(ipt, to_ip));
+    return quiet_end(ipt, to_ip);
 }
 
-void ipt_fast_first_outcome(struct ipt *ipt, uint64_t core, bool taken, uint64_t to_ip)
+bool ipt_quiet_due(struct ipt *ipt, uint64_t core, bool taken, uint64_t to_ip)
 {
     ipt->timing.now = core;
     ipt_emit_outcome(ipt, taken);
-    fast_end(ipt, to_ip);
-}
-
-void ipt_fast_tnt_full(struct ipt *ipt, uint64_t core, uint64_t to_ip)
-{
-    ipt->timing.now = core;
-    ipt_emit_tnt(ipt);
-    fast_end(ipt, to_ip);
+    return quiet_end(ipt, to_ip);
 }
 
 /* ---- TraceEn (33.2.8.3) ---- */
@@ -381,11 +374,11 @@ static void enable(struct ipt *ipt, const struct ptsim_event *event)
     ipt->enables = (struct ipt_enables){ .trigger = true,
                                          .filter = !ipt->filter.filter,
                                          .branch = ipt->ctl & MSR_MASK(IA32_RTIT_CTL, BranchEn) };
-    ipt_tnt_clear(&ipt->tnt);
+    ipt_tnt_clear(&ipt->tnt, IPT_TNT_8_MAX, false);
     ipt_ret_stack_clear(&ipt->ret_stack);
     ipt->mode.sent = false;
     ipt->last_ip_unknown = true;
-    ipt->ret_stack.depth = ipt->ctl & MSR_MASK(IA32_RTIT_CTL, DisRETC) ? 0 : IPT_RET_STACK_DEPTH;
+    ipt->ret_stack.off = ipt->ctl & MSR_MASK(IA32_RTIT_CTL, DisRETC);
     answer = ipt_output_open(ipt);
     if (answer != IPT_SINK_OK) {
         ipt_output_end(ipt, answer);
@@ -438,7 +431,7 @@ void ipt_init(struct ipt *ipt, const struct cpu_profile *profile, const struct c
               const struct mem_port *mem)
 {
     *ipt = (struct ipt){ .profile = profile, .clock = clock, .mem = *mem };
-    ipt_tnt_clear(&ipt->tnt);
+    ipt_tnt_clear(&ipt->tnt, IPT_TNT_8_MAX, false);
     ipt_msrs_reset(ipt);
 }
 
@@ -457,6 +450,7 @@ void ipt_flush(struct ipt *ipt)
 {
     if (!ipt->enables.trigger)
         return;
+    ipt_emit_full_tnts(ipt);
     ipt_output_commit(ipt);
     update_status(ipt);
 }

@@ -26,9 +26,8 @@ struct ipt_tap {
 /* Until which core clock a near branch can be dealt with by fast.h; 0 where it cannot at present.
  */
 struct ipt_fast {
-    uint64_t branch;   /* any: PacketEn is set and stays so, and no timing packet is due */
-    uint64_t outcome;  /* one that adds an outcome to the TNT buffer and does nothing else */
-    uint64_t untraced; /* any: PacketEn is clear and stays so, and no timing packet is due */
+    uint64_t branch;   /* PacketEn is set and stays so, and no timing packet is due */
+    uint64_t untraced; /* PacketEn is clear and stays so, and no timing packet is due */
 };
 
 /* MODE.Exec: the mode that the last one told, and whether there was one that still counts. */
@@ -39,8 +38,8 @@ struct ipt_mode {
 };
 
 struct ipt {
-    struct ipt_fast fast;
     struct ipt_tnt_buffer tnt;
+    struct ipt_fast fast;
 
     /* An IP of a packet is (linear address - ip_base) & ip_mask: 33.3.1.1, RIP or LIP. */
     uint64_t ip_base;
@@ -104,10 +103,11 @@ static inline uint64_t ipt_packet_ip(const struct ipt *ipt, uint64_t linear)
     return (linear - ipt->ip_base) & ipt->ip_mask;
 }
 
-/* Bytes of packets since reset, those in the buffer included. */
+/* Bytes of packets since reset: those in the buffer are included, and the TNTs that the TNT buffer
+ * has the outcomes for. */
 static inline uint64_t ipt_output_total(const struct ipt *ipt)
 {
-    return ipt->output.stored + ipt->output.used;
+    return ipt->output.stored + ipt->output.used + ipt_tnt_count(&ipt->tnt) / IPT_TNT_8_MAX;
 }
 
 #endif

@@ -170,6 +170,7 @@ static void set_limit(struct ipt *ipt)
     limit = least(limit, until(out->pmi_at, out->offset));
     limit = least(limit, until(ipt->psb.due, out->stored));
     out->limit = (uint32_t)limit;
+    out->ahead = (uint32_t)until(limit, IPT_TNT_AHEAD_PACKETS);
 }
 
 static void update_offset(struct ipt *ipt)
@@ -215,6 +216,7 @@ void ipt_output_end(struct ipt *ipt, enum ipt_sink_answer answer)
     ipt->status |= answer == IPT_SINK_STOP ? MSR_MASK(IA32_RTIT_STATUS, Stopped)
                                            : MSR_MASK(IA32_RTIT_STATUS, Error);
     ipt->enables.trigger = false;
+    ipt->output.limit = ipt->output.ahead = 0;
 }
 
 void ipt_output_commit(struct ipt *ipt)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "packet.h"
+#include "tnt.h"
 
 struct ipt;
 
@@ -40,7 +41,8 @@ struct ipt_output {
     bool stop;       /* tracing stops with the region */
     uint64_t stored; /* bytes that have left the buffer, since reset */
     uint32_t used;   /* bytes in the buffer */
-    uint32_t limit;  /* with so many, ipt_output_commit() has something to do */
+    uint32_t limit;  /* with so many, ipt_output_commit() has something to do; 0 once it is over */
+    uint32_t ahead;  /* with fewer, there is nothing to do for IPT_TNT_AHEAD_PACKETS more either */
     uint8_t buffer[IPT_OUTPUT_BUFFER + IPT_PACKET_MAX];
 };
 
