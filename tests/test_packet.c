@@ -269,7 +269,7 @@ END_TEST
 /* Every packet of the table is among the samples, and every field at its lowest and its highest. */
 START_TEST(test_samples_complete)
 {
-    for (int type = 0; type < IPT_PACKET_TYPES; type++) {
+    for (enum ipt_packet_type type = 0; type < IPT_PACKET_TYPES; type++) {
         const struct ipt_field *field;
 
         for (unsigned i = 0; (field = ipt_packet_field(type, i)); i++) {
@@ -278,7 +278,7 @@ START_TEST(test_samples_complete)
             for (int s = 0; s < TEST_COUNT(samples); s++) {
                 uint64_t value = ipt_field_value(field, &samples[s].packet);
 
-                if ((int)samples[s].packet.type != type)
+                if (samples[s].packet.type != type)
                     continue;
                 low = value < low ? value : low;
                 high = value > high ? value : high;
@@ -291,11 +291,11 @@ START_TEST(test_samples_complete)
                           field->name);
         }
     }
-    for (int type = 0; type < IPT_PACKET_TYPES; type++) {
+    for (enum ipt_packet_type type = 0; type < IPT_PACKET_TYPES; type++) {
         int found = 0;
 
         for (int s = 0; s < TEST_COUNT(samples); s++)
-            found += (int)samples[s].packet.type == type;
+            found += samples[s].packet.type == type;
         ck_assert_msg(found, "no sample of %s", ipt_packet_name(type));
     }
 }
@@ -498,7 +498,7 @@ END_TEST
 /* No bit of a packet of fixed size belongs to two rows, and none to the header and a row. */
 START_TEST(test_rows_disjoint)
 {
-    for (int type = 0; type < IPT_PACKET_TYPES; type++) {
+    for (enum ipt_packet_type type = 0; type < IPT_PACKET_TYPES; type++) {
         const struct ipt_packet_row *row = ipt_packet_row(type);
         uint8_t owner[8 * IPT_PACKET_MAX] = { 0 };
         const struct ipt_field *field;
