@@ -297,6 +297,37 @@ START_TEST(revision)
 }
 END_TEST
 
+/* 32-7 */
+START_TEST(halts)
+{
+    static const struct {
+        enum arch_activity before;
+        bool clears, sets, unasked;
+        enum arch_activity after;
+    } rows[] = {
+        { ARCH_ACTIVE, false, false, true, ARCH_ACTIVE },
+        { ARCH_ACTIVE, false, true, true, ARCH_HLT },
+        { ARCH_ACTIVE, false, true, false, ARCH_ACTIVE },
+        { ARCH_HLT, true, false, true, ARCH_ACTIVE },
+        { ARCH_HLT, false, false, true, ARCH_HLT },
+        { ARCH_HLT, false, true, false, ARCH_HLT },
+    };
+    struct cpu_profile profile = *cpu_profile_find("max");
+
+    setup("max", ARCH_MODE_LONG64);
+    profile.smm_halt_unasked = rows[_i].unasked;
+    smm_cpu.profile = &profile;
+    state.activity = rows[_i].before;
+    smm_enter(&smm_cpu, &off);
+    ck_assert_int_eq(state.activity, ARCH_ACTIVE);
+    ck_assert_uint_eq(peek(MAP + 0x7f02, 2), rows[_i].before == ARCH_HLT);
+    if (rows[_i].clears || rows[_i].sets)
+        poke(MAP + 0x7f02, rows[_i].sets, 2);
+    ck_assert_int_eq(smm_resume(&smm_cpu, &off, &restored), SMM_RESUMED);
+    ck_assert_int_eq(state.activity, rows[_i].after);
+}
+END_TEST
+
 /* 32-2 */
 START_TEST(which_map)
 {
@@ -333,6 +364,7 @@ int main(void)
     tcase_add_test(tcase, refuses_pcide);
     tcase_add_loop_test(tcase, saves_io, 0, TEST_COUNT(ios));
     tcase_add_test(tcase, revision);
+    tcase_add_loop_test(tcase, halts, 0, 6);
     tcase_add_test(tcase, which_map);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

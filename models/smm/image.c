@@ -71,7 +71,8 @@ void smm_image_take(struct smm_image *image, const struct arch_state *state)
         .gdtr = { state->gdtr.base, state->gdtr.limit },
         .idtr = { state->idtr.base, state->idtr.limit },
         .halt_restart = state->activity == ARCH_HLT,
-        .kept = state->cpl | (state->blocking_by_nmi ? SMM_KEPT_NMI : 0),
+        .kept = state->cpl | (state->blocking_by_nmi ? SMM_KEPT_NMI : 0u) |
+                (state->activity == ARCH_HLT ? SMM_KEPT_HALTED : 0u),
     };
     take_segments(image, state);
     for (unsigned i = 0; i < ARCH_GPRS; i++)

@@ -18,6 +18,7 @@ enum smm_kept {
     SMM_KEPT_NMI = 1 << 2, /* NMIs were blocked */
     SMM_KEPT_TRACE_EN = 1 << 3,
     SMM_KEPT_LBR_EN = 1 << 4,
+    SMM_KEPT_HALTED = 1 << 5, /* the SMI set the auto HALT restart flag */
 };
 
 struct smm_image {

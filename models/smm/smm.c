@@ -161,6 +161,13 @@ static bool refused(const struct smm_cpu *cpu, const struct smm_image *image)
            ((image->cr4 & CR4_PCIDE) && !(image->efer & EFER_LMA));
 }
 
+/* Table 32-7. */
+static bool halts(const struct cpu_profile *profile, const struct smm_image *image)
+{
+    return (image->halt_restart & 1) &&
+           (image->kept & SMM_KEPT_HALTED || profile->smm_halt_unasked);
+}
+
 enum smm_outcome smm_resume(const struct smm_cpu *cpu, const struct smm_tracing *now,
                             struct smm_tracing *restored)
 {
@@ -179,7 +186,7 @@ enum smm_outcome smm_resume(const struct smm_cpu *cpu, const struct smm_tracing 
     if ((revision & REVISION_IO_RESTART) && image.io_restart == IO_RESTART)
         image.rip = image.io_rip;
     smm_image_give(&image, state);
-    state->activity = image.halt_restart & 1 ? ARCH_HLT : ARCH_ACTIVE;
+    state->activity = halts(cpu->profile, &image) ? ARCH_HLT : ARCH_ACTIVE;
     if (revision & REVISION_RELOCATION)
         smm->smbase = (uint32_t)image.smbase;
     smm->in_smm = false;
