@@ -387,8 +387,8 @@ static void show(struct machine *machine, const struct block *done, uint64_t to_
 }
 
 /* Not quiet: something is due by now. */
-static __attribute__((noipa)) void longer_way(struct uc_struct *uc, uint64_t linear, uint32_t size,
-                                              void *ctx)
+static __attribute__((noinline)) void longer_way(struct uc_struct *uc, uint64_t linear,
+                                                 uint32_t size, void *ctx)
 {
     struct machine *machine = ctx;
     const struct block *done = machine->pending;
@@ -461,7 +461,7 @@ static __attribute__((noinline)) void no_longer_quiet(struct machine *machine)
     flow_set_limit(machine);
 }
 
-#define WAY __attribute__((noipa)) void
+#define WAY __attribute__((noinline)) void
 
 /* Any end. */
 static WAY quiet_way(struct uc_struct *uc, uint64_t linear, uint32_t size, void *ctx)

@@ -13,6 +13,7 @@
 #include "../models/bits.h"
 #include "../sim/elf.h"
 #include "../sim/machine.h"
+#include "bench_packets.h"
 
 enum {
     MEMORY = 64 << 20,
@@ -22,6 +23,7 @@ enum {
     TRACE_SIZE = 128 << 10, /* what perf takes where it is not told */
     TURNS = 7,
     PROGRAMS_MAX = 16,
+    SAMPLE = 16 << 10, /* of each program's trace, for the packets alone */
 };
 
 enum config {
@@ -171,6 +173,23 @@ static void trace(struct lp *lp, bool timing)
               TRACE_EN | OS | BRANCH_EN | (timing ? CYC_EN | MTC_EN | TSC_EN | MTC_FREQ_3 : 0));
 }
 
+/* The beginnings of the programs' traces, with all timing packets. */
+static struct sample {
+    uint8_t bytes[PROGRAMS_MAX * SAMPLE];
+    size_t size, end;
+} sample;
+
+static void take_sample(void *ctx, uint64_t phys, const uint8_t *data, size_t size)
+{
+    struct sample *s = ctx;
+
+    (void)phys;
+    if (size > s->end - s->size)
+        size = s->end - s->size;
+    memcpy(s->bytes + s->size, data, size);
+    s->size += size;
+}
+
 static double run_machine(const struct elf *elf, bool timing, uint64_t *instructions)
 {
     struct machine *machine = machine_new(cpu_profile_find("max"), MEMORY);
@@ -180,6 +199,8 @@ static double run_machine(const struct elf *elf, bool timing, uint64_t *instruct
     load_program(elf, machine_memory(machine));
     map_memory(machine_memory(machine));
     set_up(elf, &lp->arch);
+    if (timing && sample.size < sample.end)
+        lp->pt.tap = (struct ipt_tap){ &sample, take_sample };
     trace(lp, timing);
     time = now();
     if (machine_run(machine, UINT64_MAX) != MACHINE_HALTED)
@@ -229,6 +250,7 @@ static void measure(const char *path, double speed[CONFIGS])
 
     if (!elf_read(path, &elf, error, sizeof(error)))
         die(path, error);
+    sample.end = sample.size + SAMPLE;
     for (int turn = 0; turn < TURNS; turn++)
         for (int config = 0; config < CONFIGS; config++)
             time[config][turn] = run(&elf, (enum config)config, &instructions);
@@ -281,5 +303,7 @@ int main(int argc, char **argv)
         fflush(stdout);
     }
     print_means(speed, programs);
+    puts("");
+    bench_packets(sample.bytes, sample.size);
     return 0;
 }

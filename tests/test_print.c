@@ -116,11 +116,11 @@ END_TEST
 
 START_TEST(test_lines_complete)
 {
-    for (int type = 0; type < IPT_PACKET_TYPES; type++) {
+    for (enum ipt_packet_type type = 0; type < IPT_PACKET_TYPES; type++) {
         int found = 0;
 
         for (int i = 0; i < TEST_COUNT(lines); i++)
-            found += (int)lines[i].packet.type == type;
+            found += lines[i].packet.type == type;
         ck_assert_msg(found, "no line of %s", ipt_packet_name(type));
     }
 }

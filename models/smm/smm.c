@@ -88,7 +88,7 @@ static void save_io(struct smm_image *image, const struct smm_io *io)
 {
     if (!io->valid)
         return;
-    image->io_state = (uint64_t)io->port << 16 | io_type(io) << 4 | io->size << 1 | 1u;
+    image->io_state = (uint64_t)io->port << 16 | io_type(io) << 4 | (unsigned)io->size << 1 | 1u;
     image->io_address = io->string ? io->address : 0;
     image->io_rip = io->rip;
 }
