@@ -458,6 +458,8 @@ static void execute_special(struct machine *machine, const struct insn *insn)
         if (tf)
             deliver_single_step(machine);
         return;
+    case SPECIAL_SHUTDOWN:
+        return;
     case SPECIAL_INTERRUPTS:
         deliver_software(machine, &call.interruption, &call.event, cycles);
         return;

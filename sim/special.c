@@ -627,6 +627,8 @@ static struct arch_fault special_rsm(struct special_call *call)
     if (!call->lp->smm.in_smm)
         return arch_fault(ARCH_UD);
     call->event_seen = lp_rsm(call->lp, &call->event);
+    if (!call->event_seen)
+        call->outcome = SPECIAL_SHUTDOWN;
     call->flush = true;
     return ARCH_NO_FAULT;
 }

@@ -11,6 +11,7 @@ enum special_outcome {
     SPECIAL_RETIRED,
     SPECIAL_FAULTED,    /* fault; nothing else has changed */
     SPECIAL_REPEATS,    /* one iteration of a repeated string instruction, which is not the last */
+    SPECIAL_SHUTDOWN,   /* the processor is in shutdown; the instruction has not retired */
     SPECIAL_INTERRUPTS, /* interruption is to be delivered: then the instruction has retired */
     SPECIAL_NOT_MODELLED, /* nothing has changed */
 };
