@@ -200,6 +200,30 @@ START_TEST(flush_of_outcomes)
 }
 END_TEST
 
+/* Every six outcomes give the packet that holds them, with CYC and without. */
+START_TEST(every_six_outcomes)
+{
+    struct rig *rig = new_rig(_i ? 4 : 0);
+
+    rig_take(rig);
+    for (unsigned bits = 0; bits < 64; bits++) {
+        char expected[16] = "TNT(000000)";
+        const char *got;
+
+        for (unsigned i = 0; i < 6; i++) {
+            bool taken = bits >> (5 - i) & 1;
+
+            expected[4 + i] = taken ? '1' : '0';
+            ipt_cond_branch(&rig->ipt, ++rig->clock.core, taken, 0x1000, 0x1002, 0x1002);
+        }
+        got = strstr(rig_take(rig), "TNT");
+        ck_assert_ptr_nonnull(got);
+        ck_assert_str_eq(got, expected);
+    }
+    free(rig);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fast");
@@ -209,6 +233,7 @@ int main(void)
     tcase_add_loop_test(tcase, same_bytes, 0, 2 * TEST_COUNT(configurations));
     tcase_add_test(tcase, is_taken);
     tcase_add_test(tcase, flush_of_outcomes);
+    tcase_add_loop_test(tcase, every_six_outcomes, 0, 2);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -25,11 +25,12 @@ struct ipt_tnt_buffer {
     uint32_t room;  /* outcomes that make it full */
 };
 
-/* Makes it one for ROOM outcomes, with none in it. TIMED: the first is to be looked at. */
+/* Makes it one for ROOM outcomes, with none in it. TIMED: the first is to be looked at. Of two
+ * bits, since one alone in bit 62 is also that of a buffer that lacks one outcome, none taken. */
 static inline void ipt_tnt_clear(struct ipt_tnt_buffer *tnt, uint32_t room, bool timed)
 {
     tnt->room = room;
-    tnt->empty = BIT(63 - (timed ? 1 : room));
+    tnt->empty = timed ? BITS(62, 61) : BIT(63 - room);
     tnt->bits = tnt->empty;
 }
 
