@@ -131,7 +131,8 @@ void deliver_single_step(struct machine *machine);
 /* INT n and its kin, at EVENT, which takes CYCLES as an instruction. */
 void deliver_software(struct machine *machine, const struct arch_interruption *what,
                       struct ptsim_event *event, uint32_t cycles);
-/* A pending SMI, or the injected interruption that comes first, if one may be delivered now. False: none. */
+/* A pending SMI, or the injected interruption that comes first, if one may be delivered now. False:
+ * none. */
 bool deliver_injected(struct machine *machine);
 /* Whether one would be but for blocking by STI or MOV SS. */
 bool deliver_awaits_shadow(struct machine *machine);
