@@ -176,10 +176,9 @@ bool packet_payload_is(const struct packet_seen *seen, const struct symbols *sym
 {
     char plain[IPT_PAYLOAD_TEXT_MAX], word[PACKET_TEXT_MAX], printed[PACKET_TEXT_MAX];
     const char *rest = plain;
-    bool more;
 
     plain_payload(seen, plain);
-    while ((more = next_word(&text, word, sizeof(word)))) {
+    while (next_word(&text, word, sizeof(word))) {
         if (is_ip_packet(seen->packet.type) && !seen->has_ip && !strcmp(word, "????????????????"))
             continue;
         if (!next_word(&rest, printed, sizeof(printed)) || !word_is(word, printed, symbols))

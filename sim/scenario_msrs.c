@@ -159,7 +159,7 @@ static bool write_topa(const struct scenario *s, struct lp *lp)
 /* Where there is nothing else: the region at `trace`, alone or behind a table. */
 static bool write_default(const struct scenario *s, struct lp *lp, const struct scn_pair *ctl)
 {
-    uint64_t value;
+    uint64_t value = 0;
 
     if (!msr_value(s, msr_find(IA32_RTIT_CTL), ctl, &value))
         return false;
