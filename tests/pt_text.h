@@ -75,6 +75,10 @@ static inline void pt_text_payload(struct pt_text *out, const struct ipt_packet 
     case IPT_CYC:
         pt_text_add(out, "(%" PRIu64 ")", p->cyc.cycles);
         break;
+    case IPT_PTW:
+        pt_text_add(out, "(%d,%#" PRIx64 "%s)", p->ptw.bytes, p->ptw.payload,
+                    p->ptw.ip ? ",IP" : "");
+        break;
     default:
         break;
     }

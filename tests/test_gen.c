@@ -325,6 +325,50 @@ static const struct row ranges[] = {
       { NEAR(JMP_DIRECT, 0x1000, 5, 0x2000), NEAR(JMP_DIRECT, 0x2000, 5, 0x2800) } },
 };
 
+#define PTW(from, bytes, with)                                                                     \
+    {                                                                                              \
+        .kind = EV_PTWRITE, .from_ip = (from), .next_ip = (from) + 4, .to_ip = (from) + 4,         \
+        .size = (bytes), .value = (with)                                                           \
+    }
+
+/* Table 33-58 (33-57 in the text: the captions are swapped), and what 33.4.2.21 adds. */
+static const struct row ptwrites[] = {
+    { "1 ContextEn clear", "", USER_ONLY | CTL(PTWEn), K, { PTW(0x1000, 8, 5) } },
+    { "1 FilterEn clear", "", FILTER | CTL(PTWEn), K, { PTW(0x1000, 8, 5) } },
+    { "2 of 32 bits", "PTW(4,0xffffffff)", ALL | CTL(PTWEn), K, { PTW(0x1000, 4, 0xffffffff) } },
+    { "2 of 32 bits, FUPonPTW",
+      "PTW(4,0x5,IP) FUP(1,0x1000)",
+      ALL | CTL(PTWEn) | CTL(FUPonPTW),
+      K,
+      { PTW(0x1000, 4, 5) } },
+    { "3 of 64 bits",
+      "PTW(8,0x8000000000000000)",
+      ALL | CTL(PTWEn),
+      K,
+      { PTW(0x1000, 8, UINT64_C(1) << 63) } },
+    { "3 of 64 bits, FUPonPTW, after an outcome",
+      "TNT(1) PTW(8,0x5,IP) FUP(1,0x1010)",
+      ALL | CTL(PTWEn) | CTL(FUPonPTW),
+      K,
+      { COND(true, 0x1000, 0x1010), PTW(0x1010, 8, 5) } },
+    { "BranchEn clear",
+      "PTW(8,0x5,IP) FUP(1,0x1000)",
+      (ALL | CTL(PTWEn) | CTL(FUPonPTW)) & ~CTL(BranchEn),
+      K,
+      { PTW(0x1000, 8, 5) } },
+    { "PTWEn clear", "", ALL | CTL(FUPonPTW), K, { PTW(0x1000, 8, 5) } },
+    { "after TraceStop",
+      "TIP.PGD(1,0x4000) TraceStop",
+      STOP | CTL(PTWEn),
+      K,
+      { NEAR(JMP_DIRECT, 0x1000, 5, 0x4000), PTW(0x4000, 8, 5) } },
+    { "PTW is CYC-eligible, FUP is not",
+      "CYC(1) PTW(8,0x5,IP) FUP(1,0x1000) CYC(1) PTW(4,0x6,IP) FUP(1,0x1004)",
+      ALL | CTL(PTWEn) | CTL(FUPonPTW) | CTL(CYCEn),
+      K,
+      { PTW(0x1000, 8, 5), PTW(0x1004, 4, 6) } },
+};
+
 static void check_row(const struct row *row)
 {
     struct rig *rig = rig_new("max");
@@ -350,6 +394,7 @@ static void check_row(const struct row *row)
 ROWS_TEST(table_33_55)
 ROWS_TEST(table_33_56)
 ROWS_TEST(ranges)
+ROWS_TEST(ptwrites)
 
 /* Table 33-56, cases 1 to 3, and PSB+ in their place: what TraceEn 0->1 sends at core clock 100,
  * from an instruction before 1000H, and then 1->0 from one at 1100H. */
@@ -547,6 +592,7 @@ int main(void)
     tcase_add_loop_test(tcase, table_33_55_rows, 0, TEST_COUNT(table_33_55));
     tcase_add_loop_test(tcase, table_33_56_rows, 0, TEST_COUNT(table_33_56));
     tcase_add_loop_test(tcase, ranges_rows, 0, TEST_COUNT(ranges));
+    tcase_add_loop_test(tcase, ptwrites_rows, 0, TEST_COUNT(ptwrites));
     tcase_add_loop_test(tcase, start_rows, 0, TEST_COUNT(starts));
     tcase_add_test(tcase, start_choices);
     tcase_add_test(tcase, status);

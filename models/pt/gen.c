@@ -6,6 +6,7 @@
  * are not decided on: they come with time, and in front of other packets. */
 #include "emit.h"
 #include "fast.h"
+#include "ptwrite.h"
 #include "rtit_msr.h"
 
 /* What a kind of event is to the generator. */
@@ -250,6 +251,8 @@ static void carry_out(struct ipt *ipt, const struct ptsim_event *event, const st
     else if (was_traced || ipt_packet_en(ipt))
         ipt_ret_stack_clear(&ipt->ret_stack);
     send_end(ipt, event, d);
+    if (event->kind == EV_PTWRITE)
+        ipt_ptwrite(ipt, event, ipt_packet_ip(ipt, event->from_ip));
     if (d->trace_stop)
         trace_stop(ipt);
 }
