@@ -51,8 +51,13 @@ static void deliver(struct machine *machine, struct arch_interruption what,
     event->before = arch_context(state);
     machine->deliveries++;
     machine->lp.smm.io.valid = false;
-    if (!deliver_any(machine, &what, event))
+    if (!deliver_any(machine, &what, event)) {
+        event->kind = EV_SHUTDOWN;
+        event->to_ip = event->from_ip;
+        event->after = arch_context(state);
+        flow_event(machine, event);
         return;
+    }
     if (event->kind == EV_SW_INTERRUPT)
         flow_retire(machine, event->from_ip, cycles);
     else

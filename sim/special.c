@@ -174,7 +174,7 @@ static struct arch_fault special_iret(struct special_call *call)
 {
     struct arch_cpu cpu = cpu_of(call);
 
-    call->event.kind = EV_FAR_BRANCH;
+    call->event.kind = EV_IRET;
     return arch_iret(&cpu, call->insn->opsize, call->next_rip);
 }
 
@@ -725,7 +725,7 @@ static void complete(struct special_call *call, uint64_t rip)
     struct ptsim_event *event = &call->event;
     const struct ev_context *before = &event->before;
 
-    if (event->kind != EV_FAR_BRANCH && event->kind != EV_RSM)
+    if (event->kind != EV_FAR_BRANCH && event->kind != EV_IRET && event->kind != EV_RSM)
         state->rip = rip;
     event->to_ip = arch_linear_ip(state, state->rip);
     event->after = arch_context(state);

@@ -79,6 +79,12 @@ static inline void pt_text_payload(struct pt_text *out, const struct ipt_packet 
         pt_text_add(out, "(%d,%#" PRIx64 "%s)", p->ptw.bytes, p->ptw.payload,
                     p->ptw.ip ? ",IP" : "");
         break;
+    case IPT_CFE:
+        pt_text_add(out, "(%d,%d%s)", p->cfe.type, p->cfe.vector, p->cfe.ip ? ",IP" : "");
+        break;
+    case IPT_EVD:
+        pt_text_add(out, "(%d,%#" PRIx64 ")", p->evd.type, p->evd.payload);
+        break;
     default:
         break;
     }

@@ -369,6 +369,76 @@ static const struct row ptwrites[] = {
       { PTW(0x1000, 8, 5), PTW(0x1004, 4, 6) } },
 };
 
+/* RFLAGS.IF is set in K and U. */
+#define K_CLI                                                                                      \
+    {                                                                                              \
+        .cr3 = 0x5000, .cs_l = true, .lma = true                                                   \
+    }
+#define VECTOR(what, number, from, in, to, then)                                                   \
+    {                                                                                              \
+        .kind = EV_##what, .vector = (number), .value = 0xb123, .from_ip = (from), .to_ip = (to),  \
+        .before = in, .after = then                                                                \
+    }
+#define EVENTS       (ALL | CTL(EventEn))
+#define EVENTS_ALONE (EVENTS & ~CTL(BranchEn))
+#define EVENTS_OS    (EVENTS_ALONE & ~CTL(User))
+
+/* 33.4.2.29 and table 33-59, beside what the goldens have. */
+static const struct row event_traces[] = {
+    { "INTR into the context: no IP",
+      "CFE(1,32)",
+      EVENTS_OS,
+      U,
+      { VECTOR(INTERRUPT, 32, 0x1000, U, 0x2000, K) } },
+    { "INTR out of the context: the IP of before",
+      "CFE(1,32,IP) FUP(1,0x1000)",
+      EVENTS_OS,
+      K,
+      { VECTOR(INTERRUPT, 32, 0x1000, K, 0x2000, U) } },
+    { "INTR outside", "", EVENTS_OS, U, { VECTOR(INTERRUPT, 32, 0x1000, U, 0x2000, U) } },
+    { "#PF into the context: table 33-59, case 7",
+      "",
+      EVENTS_OS,
+      U,
+      { VECTOR(FAULT, 14, 0x1000, U, 0x2000, K) } },
+    { "#GP has no EVD",
+      "CFE(1,13,IP) FUP(1,0x1000)",
+      EVENTS_ALONE,
+      K,
+      { VECTOR(FAULT, 13, 0x1000, K, 0x2000, K) } },
+    { "a trap",
+      "CFE(1,1,IP) FUP(1,0x1000)",
+      EVENTS_ALONE,
+      K,
+      { VECTOR(TRAP, 1, 0x1000, K, 0x2000, K) } },
+    { "without EventEn",
+      "FUP(1,0x1000) TIP(1,0x2000)",
+      ALL,
+      K,
+      { VECTOR(FAULT, 14, 0x1000, K, 0x2000, K) } },
+    { "FilterEn clear: a FUP of its own",
+      "CFE(1,32,IP) FUP(1,0x1000)",
+      FILTER | CTL(EventEn),
+      K,
+      { VECTOR(INTERRUPT, 32, 0x1000, K, 0x3000, K) } },
+    { "an interrupt gate clears RFLAGS.IF: the mode of the target",
+      "CFE(1,32) FUP(1,0x1000) MODE.Exec(64) TIP(1,0x2000)",
+      EVENTS,
+      K,
+      { VECTOR(INTERRUPT, 32, 0x1000, K, 0x2000, K_CLI) } },
+    { "other far transfers",
+      "TIP(1,0x2000)",
+      EVENTS,
+      K,
+      { FAR(FAR_BRANCH, 0x1000, K, 0x2000, K) } },
+    { "CLI out of context",
+      "",
+      EVENTS_ALONE & ~CTL(OS),
+      K,
+      { FAR(CONTEXT, 0x1000, K, 0x1001, K_CLI) } },
+    { "CLI without EventEn", "", ALL, K, { FAR(CONTEXT, 0x1000, K, 0x1001, K_CLI) } },
+};
+
 static void check_row(const struct row *row)
 {
     struct rig *rig = rig_new("max");
@@ -395,6 +465,7 @@ ROWS_TEST(table_33_55)
 ROWS_TEST(table_33_56)
 ROWS_TEST(ranges)
 ROWS_TEST(ptwrites)
+ROWS_TEST(event_traces)
 
 /* Table 33-56, cases 1 to 3, and PSB+ in their place: what TraceEn 0->1 sends at core clock 100,
  * from an instruction before 1000H, and then 1->0 from one at 1100H. */
@@ -593,6 +664,7 @@ int main(void)
     tcase_add_loop_test(tcase, table_33_56_rows, 0, TEST_COUNT(table_33_56));
     tcase_add_loop_test(tcase, ranges_rows, 0, TEST_COUNT(ranges));
     tcase_add_loop_test(tcase, ptwrites_rows, 0, TEST_COUNT(ptwrites));
+    tcase_add_loop_test(tcase, event_traces_rows, 0, TEST_COUNT(event_traces));
     tcase_add_loop_test(tcase, start_rows, 0, TEST_COUNT(starts));
     tcase_add_test(tcase, start_choices);
     tcase_add_test(tcase, status);

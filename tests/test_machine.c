@@ -154,7 +154,7 @@ static const struct row rows[] = {
       "1 far_branch a b\n"
       "2 far_branch b c\n"
       "3 far_branch c d\n"
-      "7 far_branch e f\n",
+      "7 iret e f\n",
       NULL },
     { "real mode: software interrupts through the IVT", ARCH_MODE_REAL, 0,
       "a: int 0x21\n"
@@ -168,11 +168,11 @@ static const struct row rows[] = {
       "vec_3: iret\n"
       "vec_4: iret\n",
       "1 sw_interrupt 33 a vec_33\n"
-      "2 far_branch vec_33 b\n"
+      "2 iret vec_33 b\n"
       "3 sw_interrupt 3 b vec_3\n"
-      "4 far_branch vec_3 c\n"
+      "4 iret vec_3 c\n"
       "7 sw_interrupt 4 d vec_4\n"
-      "8 far_branch vec_4 d+1\n",
+      "8 iret vec_4 d+1\n",
       NULL },
     { "INTO with OF clear is no transfer", ARCH_MODE_PROT32, 0,
       "xor eax, eax\n"
@@ -189,7 +189,7 @@ static const struct row rows[] = {
       "1 far_branch a b\n"
       "2 far_branch b c\n"
       "3 sw_interrupt 1 c vec_1\n"
-      "4 far_branch vec_1 d\n"
+      "4 iret vec_1 d\n"
       "5 jmp_direct d e\n",
       NULL },
     { "64-bit user code: a system call by interrupt, with a stack switch", ARCH_MODE_LONG64, 3,
@@ -200,7 +200,7 @@ static const struct row rows[] = {
       "d: iretq\n"
       "vec_32: hlt\n",
       "2 sw_interrupt 128 b vec_128\n"
-      "4 far_branch d c\n"
+      "4 iret d c\n"
       "5 sw_interrupt 32 c vec_32\n",
       "a b vec_128 d c vec_32" },
     { "32-bit user code: the same", ARCH_MODE_PROT32, 3,
@@ -211,7 +211,7 @@ static const struct row rows[] = {
       "d: iretd\n"
       "vec_32: hlt\n",
       "1 sw_interrupt 128 b vec_128\n"
-      "4 far_branch d c\n"
+      "4 iret d c\n"
       "5 sw_interrupt 32 c vec_32\n",
       NULL },
     { "a divide error in the middle of a block, repaired and repeated", ARCH_MODE_LONG64, 0,
@@ -224,7 +224,7 @@ static const struct row rows[] = {
       "vec_0: mov ecx, 2\n"
       "d: iretq\n",
       "3 fault 0 a vec_0\n"
-      "5 far_branch d a\n"
+      "5 iret d a\n"
       "7 jmp_direct b c\n",
       "start start+2 start+4 vec_0 d a b c" },
     { "#UD, of UD2 and of what no processor has", ARCH_MODE_LONG64, 0,
@@ -329,16 +329,16 @@ static const struct row rows[] = {
       "g: hlt\n"
       "vec_1: iretq\n",
       "4 trap 1 c vec_1\n"
-      "5 far_branch vec_1 c\n"
+      "5 iret vec_1 c\n"
       "6 jmp_direct c d\n"
       "6 trap 1 d vec_1\n"
-      "7 far_branch vec_1 d\n"
+      "7 iret vec_1 d\n"
       "8 trap 1 e vec_1\n"
-      "9 far_branch vec_1 e\n"
+      "9 iret vec_1 e\n"
       "10 trap 1 f vec_1\n"
-      "11 far_branch vec_1 f\n"
+      "11 iret vec_1 f\n"
       "12 trap 1 g vec_1\n"
-      "13 far_branch vec_1 g\n",
+      "13 iret vec_1 g\n",
       NULL },
     { "SYSCALL and SYSRET", ARCH_MODE_LONG64, 0,
       "mov ecx, 0xc0000080\n"

@@ -32,18 +32,23 @@ void ipt_emit_no_ip(struct ipt *ipt, enum ipt_packet_type type)
         ipt_emit_added(ipt, ipt_put_ip(ipt_emit_next(ipt), type, IPT_IP_SUPPRESSED, 0));
 }
 
-struct ipt_mode ipt_mode_of(const struct ev_context *context)
+struct ipt_mode ipt_mode_of(const struct ipt *ipt, const struct ev_context *context)
 {
-    return (struct ipt_mode){ true, context->cs_l && context->lma, context->cs_d };
+    bool event_en = ipt->ctl & MSR_MASK(IA32_RTIT_CTL, EventEn);
+
+    return (struct ipt_mode){ true, context->cs_l && context->lma, context->cs_d,
+                              event_en && context->rflags_if };
 }
 
 void ipt_emit_mode_exec(struct ipt *ipt)
 {
-    struct ipt_mode mode = ipt_mode_of(&ipt->context);
+    struct ipt_mode mode = ipt_mode_of(ipt, &ipt->context);
 
     ipt->mode = mode;
     ipt_emit(ipt, (struct ipt_packet){ .type = IPT_MODE_EXEC,
-                                       .mode_exec = { .cs_l = mode.cs_l, .cs_d = mode.cs_d } });
+                                       .mode_exec = { .cs_l = mode.cs_l,
+                                                      .cs_d = mode.cs_d,
+                                                      .rflags_if = mode.rflags_if } });
 }
 
 void ipt_emit_pip(struct ipt *ipt)

@@ -17,7 +17,7 @@ void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip);
 void ipt_emit_no_ip(struct ipt *ipt, enum ipt_packet_type type);
 
 /* What a MODE.Exec would tell of CONTEXT. */
-struct ipt_mode ipt_mode_of(const struct ev_context *context);
+struct ipt_mode ipt_mode_of(const struct ipt *ipt, const struct ev_context *context);
 /* MODE.Exec with the present mode. */
 void ipt_emit_mode_exec(struct ipt *ipt);
 /* PIP with the present CR3, where ContextEn and OS allow it (33.4.2.7). */

@@ -5,6 +5,7 @@
  * come of it (tables 33-55 and 33-56), and changes nothing; carry_out() sends them. Timing packets
  * are not decided on: they come with time, and in front of other packets. */
 #include "emit.h"
+#include "event_trace.h"
 #include "fast.h"
 #include "ptwrite.h"
 #include "rtit_msr.h"
@@ -24,19 +25,13 @@ struct kind {
 };
 
 static const struct kind kinds[EV_KINDS] = {
-    [EV_COND_BRANCH] = { CONDITIONAL, false, true },
-    [EV_JMP_DIRECT] = { DIRECT, false, true },
-    [EV_CALL_DIRECT] = { DIRECT, false, true },
-    [EV_JMP_INDIRECT] = { INDIRECT, false, true },
-    [EV_CALL_INDIRECT] = { INDIRECT, false, true },
-    [EV_RET] = { RETURN, false, true },
-    [EV_FAR_BRANCH] = { FAR_TRANSFER, false, true },
-    [EV_SW_INTERRUPT] = { FAR_TRANSFER, true, true },
-    [EV_FAULT] = { FAR_TRANSFER, true, true },
-    [EV_TRAP] = { FAR_TRANSFER, true, true },
-    [EV_INTERRUPT] = { FAR_TRANSFER, true, true },
-    [EV_NMI] = { FAR_TRANSFER, true, true },
-    [EV_MOV_CR3] = { STRAIGHT, false, true },
+    [EV_COND_BRANCH] = { CONDITIONAL, false, true },  [EV_JMP_DIRECT] = { DIRECT, false, true },
+    [EV_CALL_DIRECT] = { DIRECT, false, true },       [EV_JMP_INDIRECT] = { INDIRECT, false, true },
+    [EV_CALL_INDIRECT] = { INDIRECT, false, true },   [EV_RET] = { RETURN, false, true },
+    [EV_FAR_BRANCH] = { FAR_TRANSFER, false, true },  [EV_IRET] = { FAR_TRANSFER, false, true },
+    [EV_SW_INTERRUPT] = { FAR_TRANSFER, true, true }, [EV_FAULT] = { FAR_TRANSFER, true, true },
+    [EV_TRAP] = { FAR_TRANSFER, true, true },         [EV_INTERRUPT] = { FAR_TRANSFER, true, true },
+    [EV_NMI] = { FAR_TRANSFER, true, true },          [EV_MOV_CR3] = { STRAIGHT, false, true },
 };
 
 static bool changes_context(enum ev_kind kind)
@@ -93,7 +88,7 @@ enum end {
 struct decision {
     struct ipt_enables after;
     bool fup;
-    uint64_t fup_ip;
+    uint64_t from_ip; /* where it happened */
     bool pip;
     bool mode_exec;
     enum end end;
@@ -135,8 +130,9 @@ static enum end end_of(const struct ipt *ipt, const struct kind *kind,
 static bool needs_mode_exec(const struct ipt *ipt, const struct kind *kind, enum end end,
                             const struct ev_context *context)
 {
-    struct ipt_mode mode = ipt_mode_of(context);
-    bool told = ipt->mode.sent && ipt->mode.cs_l == mode.cs_l && ipt->mode.cs_d == mode.cs_d;
+    struct ipt_mode mode = ipt_mode_of(ipt, context);
+    bool told = ipt->mode.sent && ipt->mode.cs_l == mode.cs_l && ipt->mode.cs_d == mode.cs_d &&
+                ipt->mode.rflags_if == mode.rflags_if;
 
     if (end == TIP_PGE)
         return !told || ipt->profile->pt_mode_exec_always;
@@ -150,8 +146,7 @@ static struct decision decide(const struct ipt *ipt, const struct ptsim_event *e
     struct decision d = { .fup = kind->fup && ipt_packet_en(ipt) };
     struct ev_context context = ipt->context;
 
-    if (d.fup)
-        d.fup_ip = packet_ip_in(ipt, &event->before, event->from_ip);
+    d.from_ip = ipt_packet_ip(ipt, event->from_ip);
     if (changes_context(event->kind))
         context = event->after;
     d.ip = packet_ip_in(ipt, &context, event->to_ip);
@@ -233,10 +228,11 @@ static void send_end(struct ipt *ipt, const struct ptsim_event *event, const str
 
 static void carry_out(struct ipt *ipt, const struct ptsim_event *event, const struct decision *d)
 {
-    bool was_traced = ipt_packet_en(ipt);
+    bool was_traced = ipt_packet_en(ipt), was_in_context = ipt->enables.context;
 
+    ipt_event_trace(ipt, event, d->after.context, d->fup, d->from_ip);
     if (d->fup)
-        ipt_emit_ip(ipt, IPT_FUP, d->fup_ip);
+        ipt_emit_ip(ipt, IPT_FUP, d->from_ip);
     if (changes_context(event->kind))
         set_context(ipt, &event->after);
     ipt->enables.context = d->after.context;
@@ -251,8 +247,9 @@ static void carry_out(struct ipt *ipt, const struct ptsim_event *event, const st
     else if (was_traced || ipt_packet_en(ipt))
         ipt_ret_stack_clear(&ipt->ret_stack);
     send_end(ipt, event, d);
+    ipt_event_trace_if(ipt, event, was_in_context, d->from_ip);
     if (event->kind == EV_PTWRITE)
-        ipt_ptwrite(ipt, event, ipt_packet_ip(ipt, event->from_ip));
+        ipt_ptwrite(ipt, event, d->from_ip);
     if (d->trace_stop)
         trace_stop(ipt);
 }
@@ -340,7 +337,8 @@ bool ipt_quiet_due(struct ipt *ipt, uint64_t core, bool taken, uint64_t to_ip)
 /* ---- TraceEn (33.2.8.3) ---- */
 
 /* The packets of TraceEn 0->1 (table 33-56, cases 1 and 2). */
-static void send_start(struct ipt *ipt, bool psb, const struct ipt_enables *after, uint64_t ip)
+static void send_start(struct ipt *ipt, const struct ptsim_event *event, bool psb,
+                       const struct ipt_enables *after, uint64_t ip)
 {
     const struct cpu_profile *profile = ipt->profile;
     bool packet_en = ipt_enables_packet(*after);
@@ -351,6 +349,7 @@ static void send_start(struct ipt *ipt, bool psb, const struct ipt_enables *afte
         ipt_timing_tsc(ipt);
         ipt_timing_cbr(ipt);
     }
+    ipt_event_trace(ipt, event, after->context, false, ip);
     if (packet_en) {
         if (!ipt->mode.sent)
             ipt_emit_mode_exec(ipt);
@@ -391,17 +390,20 @@ static void enable(struct ipt *ipt, const struct ptsim_event *event)
     after = ipt_enables_after(ipt, &event->after, true, ip);
     ipt->enables.context = after.context;
     ipt->enables.filter = after.filter;
-    send_start(ipt, psb, &after, ip);
+    send_start(ipt, event, psb, &after, ip);
 }
 
 /* Table 33-56, case 3. */
 static void disable(struct ipt *ipt, const struct ptsim_event *event)
 {
+    uint64_t ip = packet_ip_in(ipt, &event->before, event->from_ip);
+
     if (!ipt->enables.trigger)
         return;
     ipt_timing_advance(ipt, ipt->clock->core);
+    ipt_event_trace(ipt, event, false, ipt_packet_en(ipt), ip);
     if (ipt_packet_en(ipt)) {
-        ipt_emit_ip(ipt, IPT_FUP, packet_ip_in(ipt, &event->before, event->from_ip));
+        ipt_emit_ip(ipt, IPT_FUP, ip);
         ipt_emit_no_ip(ipt, IPT_TIP_PGD);
     }
     clear_trigger(ipt);

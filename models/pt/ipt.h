@@ -35,6 +35,7 @@ struct ipt_mode {
     bool sent; /* since the last PSB, and since TraceEn was set */
     bool cs_l; /* CS.L & LMA */
     bool cs_d;
+    bool rflags_if; /* with event trace: RFLAGS.IF */
 };
 
 struct ipt {
