@@ -32,6 +32,21 @@ struct ev_context {
     bool rflags_if;   /* RFLAGS.IF */
 };
 
+/* The C-state of CLOCK_STOP and CLOCK_START (SDM 33.2.3). States and sub-states are encoded as in
+ * MWAIT's hints: 0 is C1, 15 is C0. */
+struct ev_cstate {
+    bool sleep; /* else it is a frequency that changes */
+    bool mwait; /* CLOCK_STOP: asked for by an MWAIT with these hints and extensions */
+    bool hw;    /* CLOCK_STOP: entered by hardware of its own accord */
+    uint32_t hints;
+    uint32_t extensions;
+    uint8_t state; /* CLOCK_STOP: that of the thread, as resolved */
+    uint8_t sub_state;
+    uint8_t last; /* CLOCK_START: that of the core on waking, and the deepest since */
+    uint8_t deepest;
+    uint8_t wake; /* CLOCK_START: why, as the bits of PWRX (33.4.2.25) */
+};
+
 struct ptsim_event {
     enum ev_kind kind;
     bool taken;                /* COND_BRANCH */
@@ -46,6 +61,7 @@ struct ptsim_event {
                                   INTERRUPT, NMI and SMI */
     uint64_t to_ip;            /* where execution goes on */
     uint64_t value;            /* see events.def */
+    struct ev_cstate cstate;   /* CLOCK_STOP, CLOCK_START */
     struct ev_context before;  /* FAR kinds only */
     struct ev_context after;   /* FAR kinds only */
 };

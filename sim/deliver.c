@@ -41,6 +41,16 @@ static bool deliver_any(struct machine *machine, struct arch_interruption *what,
     return true;
 }
 
+/* The processor is in shutdown, which is C1 as well (table 33-57, case 5). */
+static void shut_down(struct machine *machine, struct ptsim_event *event)
+{
+    event->kind = EV_SHUTDOWN;
+    event->to_ip = event->from_ip;
+    event->after = arch_context(&machine->lp.arch);
+    flow_event(machine, event);
+    sleep_enter_c1(machine, event->from_ip);
+}
+
 /* CYCLES are those of the instruction where EVENT is a software interrupt. */
 static void deliver(struct machine *machine, struct arch_interruption what,
                     struct ptsim_event *event, uint32_t cycles)
@@ -49,13 +59,12 @@ static void deliver(struct machine *machine, struct arch_interruption what,
 
     event->from_ip = linear_ip(machine);
     event->before = arch_context(state);
+    sleep_wake(machine, IPT_WAKE_INTERRUPT);
+    machine->lp.sleep.armed = false;
     machine->deliveries++;
     machine->lp.smm.io.valid = false;
     if (!deliver_any(machine, &what, event)) {
-        event->kind = EV_SHUTDOWN;
-        event->to_ip = event->from_ip;
-        event->after = arch_context(state);
-        flow_event(machine, event);
+        shut_down(machine, event);
         return;
     }
     if (event->kind == EV_SW_INTERRUPT)
@@ -89,6 +98,11 @@ void deliver_single_step(struct machine *machine)
 
     state->dr[6] |= DR6_BS;
     deliver(machine, what, &event, 0);
+}
+
+void deliver_shutdown(struct machine *machine, struct ptsim_event *event)
+{
+    shut_down(machine, event);
 }
 
 void deliver_software(struct machine *machine, const struct arch_interruption *what,
@@ -158,17 +172,34 @@ static enum ev_kind kind_of(const struct arch_interruption *what)
 static bool deliver_smi(struct machine *machine)
 {
     struct smm_cpu cpu = lp_smm_cpu(&machine->lp);
-    struct ptsim_event event = {
-        .insns = machine->insns,
-        .cycles = machine->cycles + cost_cycles(machine->profile, COST_DELIVERY),
-    };
+    enum arch_activity was = machine->lp.arch.activity;
+    struct ptsim_event event = { .kind = EV_SMI };
 
     if (!smm_takes_smi(&cpu))
         return false;
+    sleep_wake(machine, IPT_WAKE_INTERRUPT);
+    if (was == ARCH_HLT)
+        machine->lp.arch.activity = ARCH_HLT; /* which the auto HALT restart flag will tell */
+    machine->lp.sleep.armed = false;
+    event.insns = machine->insns;
+    event.cycles = machine->cycles + cost_cycles(machine->profile, COST_DELIVERY);
     lp_smi(&machine->lp, &event);
     machine->deliveries++;
     machine->in_repeat = false;
     flow_event_seen(machine, &event, machine->retired);
+    return true;
+}
+
+/* Masked by RFLAGS.IF, but it ends a sleep that takes no notice of that. */
+static bool wake_unmasked(struct machine *machine)
+{
+    bool pending = false;
+
+    for (unsigned i = 0; i < machine->injected_count; i++)
+        pending |= machine->injected[i].type == ARCH_INT_EXTERNAL;
+    if (!pending || !sleep_ignores_if(machine))
+        return false;
+    sleep_wake(machine, IPT_WAKE_INTERRUPT);
     return true;
 }
 
@@ -181,7 +212,7 @@ bool deliver_injected(struct machine *machine)
     if (deliver_smi(machine))
         return true;
     if (n == machine->injected_count)
-        return false;
+        return wake_unmasked(machine);
     what = machine->injected[n];
     machine->injected_count--;
     for (unsigned i = n; i < machine->injected_count; i++)

@@ -93,6 +93,14 @@ void flow_event(struct machine *machine, struct ptsim_event *event)
     flow_event_seen(machine, event, machine->retired);
 }
 
+void flow_charge(struct machine *machine)
+{
+    struct ptsim_event event = { .kind = EV_TIME };
+
+    if (machine->insns != 0 || machine->cycles != 0)
+        flow_event(machine, &event);
+}
+
 void flow_retire(struct machine *machine, uint64_t linear, uint32_t cycles)
 {
     machine->retired++;

@@ -114,6 +114,8 @@ void flow_event(struct machine *machine, struct ptsim_event *event);
 void flow_event_seen(struct machine *machine, const struct ptsim_event *event, uint64_t n);
 /* Tells the watchers if PacketEn is no longer what they know, from instruction N on. */
 void flow_poll_packet_en(struct machine *machine, uint64_t n);
+/* What has passed since the last event, where there is any, becomes an event. */
+void flow_charge(struct machine *machine);
 void flow_flush_truth(struct machine *machine);
 
 /* Reads up to SIZE bytes of code at LINEAR; *AVAILABLE is how many there are before FAULT. */
@@ -123,6 +125,15 @@ struct arch_fault flow_fetch(struct machine *machine, uint64_t linear, uint8_t *
 /* Ends the run with MACHINE_ERROR. The first call's line counts. */
 void flow_error(struct machine *machine, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Sleep (sleep.c). C1, entered by what is at FROM_IP; the activity state is set already. */
+void sleep_enter_c1(struct machine *machine, uint64_t from_ip);
+/* For WAKE, of enum ipt_wake. Nothing where the processor does not sleep. */
+void sleep_wake(struct machine *machine, uint8_t wake);
+/* With nothing else to wake it: whether its deadline does, until which time then passes. */
+bool sleep_ends(struct machine *machine);
+/* Whether an interrupt wakes it though RFLAGS.IF is clear. */
+bool sleep_ignores_if(const struct machine *machine);
 
 /* Delivery (deliver.c). FROM_IP is the event's. */
 void deliver_fault(struct machine *machine, const struct arch_fault *fault);
@@ -134,6 +145,8 @@ void deliver_software(struct machine *machine, const struct arch_interruption *w
 /* A pending SMI, or the injected interruption that comes first, if one may be delivered now. False:
  * none. */
 bool deliver_injected(struct machine *machine);
+/* RSM led to shutdown: from_ip and before of EVENT are its own. */
+void deliver_shutdown(struct machine *machine, struct ptsim_event *event);
 /* Whether one would be but for blocking by STI or MOV SS. */
 bool deliver_awaits_shadow(struct machine *machine);
 

@@ -339,7 +339,8 @@ static bool boundary(struct machine *machine, enum machine_end *end)
             flow_poll_packet_en(machine, machine->retired);
         if (machine->stop || machine->error[0] || machine->lp.arch.activity == ARCH_SHUTDOWN)
             break;
-    } while (deliver_injected(machine) || linear_ip(machine) != machine->arrived_linear);
+    } while (deliver_injected(machine) || sleep_ends(machine) ||
+             linear_ip(machine) != machine->arrived_linear);
     return ends(machine, end);
 }
 
@@ -398,6 +399,8 @@ static void retire_special(struct machine *machine, struct special_call *call, u
     } else if (event->kind != EV_KINDS) {
         flow_event(machine, event);
     }
+    if (event->kind == EV_RSM && machine->lp.arch.activity == ARCH_HLT)
+        sleep_enter_c1(machine, event->to_ip);
     if (call->flush)
         machine_flush_tlb(machine);
 }
@@ -405,12 +408,8 @@ static void retire_special(struct machine *machine, struct special_call *call, u
 /* The instructions that see the clock see it with all that was before them. */
 static void charge_time(struct machine *machine, enum special special)
 {
-    struct ptsim_event event = { .kind = EV_TIME };
-
-    if (machine->insns == 0 && machine->cycles == 0)
-        return;
     if (special == SPECIAL_RDTSC || special == SPECIAL_RDTSCP || special == SPECIAL_RDMSR)
-        flow_event(machine, &event);
+        flow_charge(machine);
 }
 
 /* RFLAGS.TF as it was before an instruction makes a trap after it, but for those that begin a
@@ -459,6 +458,7 @@ static void execute_special(struct machine *machine, const struct insn *insn)
             deliver_single_step(machine);
         return;
     case SPECIAL_SHUTDOWN:
+        deliver_shutdown(machine, &call.event);
         return;
     case SPECIAL_INTERRUPTS:
         deliver_software(machine, &call.interruption, &call.event, cycles);

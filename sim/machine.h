@@ -70,6 +70,16 @@ void machine_stall(struct machine *machine, uint64_t cycles);
 /* CYCLES core clocks pass, then the core resets PT's cycle counter: EV_CYCLE_COUNTER_RESET. */
 void machine_reset_cycle_counter(struct machine *machine, uint64_t cycles);
 
+/* The processor sleeps in a C-state deeper than C0.1, while the TSC counts TICKS: an error where it
+ * does not. */
+void machine_sleep(struct machine *machine, uint64_t ticks);
+/* Somebody stores to the line that the monitor watches. */
+void machine_monitored_store(struct machine *machine);
+/* Hardware duty cycling: the core is idle while the TSC counts TICKS (SDM vol. 3B, 14.5). */
+void machine_duty_cycle(struct machine *machine, uint64_t ticks);
+/* The core has RATIO times the frequency of the bus clock from now on; not 0. */
+void machine_set_core_ratio(struct machine *machine, uint8_t ratio);
+
 void machine_stop(struct machine *machine);
 /* Runs until something ends it; may be called again after MACHINE_STOPPED and MACHINE_LIMIT. */
 enum machine_end machine_run(struct machine *machine, uint64_t max_instructions);

@@ -21,6 +21,9 @@ enum argument {
     ARGUMENT_none,
     ARGUMENT_vector,
     ARGUMENT_cycles,
+    ARGUMENT_ticks,
+    ARGUMENT_ratio,
+    ARGUMENTS
 };
 
 static const char *const action_words[] = {
@@ -63,29 +66,49 @@ static void happen(void *ctx, struct machine *machine)
     case ACTION_RESET_CYCLE_COUNTER:
         machine_reset_cycle_counter(machine, happening->argument);
         break;
+    case ACTION_SLEEP:
+        machine_sleep(machine, happening->argument);
+        break;
+    case ACTION_MONITORED_STORE:
+        machine_monitored_store(machine);
+        break;
+    case ACTION_DUTY_CYCLE:
+        machine_duty_cycle(machine, happening->argument);
+        break;
+    case ACTION_FREQUENCY:
+        machine_set_core_ratio(machine, (uint8_t)happening->argument);
+        break;
     }
 }
 
 static bool read_argument(const struct scenario *s, const struct scn_happening *event,
                           struct happening *happening)
 {
-    const struct scn_text *const texts[] = {
+    const struct scn_text *const texts[ARGUMENTS] = {
         [ARGUMENT_none] = NULL,
         [ARGUMENT_vector] = &event->vector,
         [ARGUMENT_cycles] = &event->cycles,
+        [ARGUMENT_ticks] = &event->ticks,
+        [ARGUMENT_ratio] = &event->ratio,
     };
-    static const uint64_t max[] = { 0, 255, UINT32_MAX };
-    static const char *const names[] = { "", "vector", "cycles" };
+    static const uint64_t min[ARGUMENTS] = { [ARGUMENT_ratio] = 1 };
+    static const uint64_t max[ARGUMENTS] = {
+        [ARGUMENT_vector] = 255,
+        [ARGUMENT_cycles] = UINT32_MAX,
+        [ARGUMENT_ticks] = UINT64_MAX >> 8, /* years, which the clock can still count */
+        [ARGUMENT_ratio] = 255,
+    };
+    static const char *const names[ARGUMENTS] = { "", "vector", "cycles", "ticks", "ratio" };
     enum argument needed = action_arguments[happening->action];
 
-    for (enum argument i = ARGUMENT_vector; i <= ARGUMENT_cycles; i++)
+    for (enum argument i = ARGUMENT_vector; i < ARGUMENTS; i++)
         if (i != needed && texts[i]->text)
             return SCN_MISTAKE(s, texts[i], "'%s' has no %s", event->action.text, names[i]);
     if (needed == ARGUMENT_none)
         return true;
     if (!texts[needed]->text)
         return SCN_MISTAKE(s, &event->here, "the key '%s' is missing", names[needed]);
-    return scn_number(s, texts[needed], 0, 0, max[needed], &happening->argument);
+    return scn_number(s, texts[needed], 0, min[needed], max[needed], &happening->argument);
 }
 
 /* Has FN called at one of the keys `at` (with `nth`) and `after`. */

@@ -6,6 +6,7 @@
 #include "../models/arch/stack.h"
 #include "../models/bits.h"
 #include "special_io.h"
+#include "special_wait.h"
 
 static const uint32_t IA32_EFER = 0xc0000080;
 /* L0 to L3 and G0 to G3 of DR7 */
@@ -20,21 +21,13 @@ static struct arch_state *state_of(const struct special_call *call)
     return &call->lp->arch;
 }
 
-static struct arch_cpu cpu_of(const struct special_call *call)
-{
-    struct lp *lp = call->lp;
-
-    return (struct arch_cpu){ .state = &lp->arch, .limits = &lp->limits, .mem = &lp->mem };
-}
-
 static struct arch_fault gp0(void)
 {
     return arch_fault_error(ARCH_GP, 0);
 }
 
-/* What CPUID must have for the instruction to be defined. */
-static bool has_feature(const struct special_call *call, uint32_t leaf, uint32_t subleaf,
-                        unsigned reg, unsigned bit)
+bool special_has_feature(const struct special_call *call, uint32_t leaf, uint32_t subleaf,
+                         unsigned reg, unsigned bit)
 {
     uint32_t regs[4];
 
@@ -79,7 +72,7 @@ static struct arch_fault read_memory(const struct special_call *call,
                                      const struct insn_operand *from, unsigned displacement,
                                      unsigned size, uint64_t *value)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_read(&cpu, from->sreg, insn_offset(call->insn, from, state_of(call)) + displacement,
                      size, value);
@@ -89,7 +82,7 @@ static struct arch_fault write_memory(const struct special_call *call,
                                       const struct insn_operand *to, unsigned displacement,
                                       unsigned size, uint64_t value)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_write(&cpu, to->sreg, insn_offset(call->insn, to, state_of(call)) + displacement,
                       size, value);
@@ -141,7 +134,7 @@ static struct arch_fault far_pointer(const struct special_call *call,
 
 static struct arch_fault special_jmp_far(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint16_t selector;
     uint64_t offset;
 
@@ -152,7 +145,7 @@ static struct arch_fault special_jmp_far(struct special_call *call)
 
 static struct arch_fault special_call_far(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint16_t selector;
     uint64_t offset;
 
@@ -163,7 +156,7 @@ static struct arch_fault special_call_far(struct special_call *call)
 
 static struct arch_fault special_ret_far(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     unsigned release = call->insn->operands ? (uint16_t)operand(call, 0)->value : 0;
 
     call->event.kind = EV_FAR_BRANCH;
@@ -172,7 +165,7 @@ static struct arch_fault special_ret_far(struct special_call *call)
 
 static struct arch_fault special_iret(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     call->event.kind = EV_IRET;
     return arch_iret(&cpu, call->insn->opsize, call->next_rip);
@@ -180,7 +173,7 @@ static struct arch_fault special_iret(struct special_call *call)
 
 static struct arch_fault special_syscall(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     call->event.kind = EV_FAR_BRANCH;
     return arch_syscall(&cpu, call->next_rip);
@@ -188,7 +181,7 @@ static struct arch_fault special_syscall(struct special_call *call)
 
 static struct arch_fault special_sysret(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     call->event.kind = EV_FAR_BRANCH;
     return arch_sysret(&cpu, call->insn->opsize);
@@ -196,7 +189,7 @@ static struct arch_fault special_sysret(struct special_call *call)
 
 static struct arch_fault special_sysenter(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     call->event.kind = EV_FAR_BRANCH;
     return arch_sysenter(&cpu);
@@ -204,7 +197,7 @@ static struct arch_fault special_sysenter(struct special_call *call)
 
 static struct arch_fault special_sysexit(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     call->event.kind = EV_FAR_BRANCH;
     return arch_sysexit(&cpu, call->insn->opsize);
@@ -268,7 +261,7 @@ static uint64_t cr_source(const struct special_call *call)
 static struct arch_fault special_mov_cr(struct special_call *call)
 {
     const struct insn_operand *to = operand(call, 0), *from = operand(call, 1);
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint64_t value;
 
     if (to->kind == INSN_GPR) {
@@ -289,7 +282,7 @@ static struct arch_fault special_mov_cr(struct special_call *call)
 static struct arch_fault special_mov_dr(struct special_call *call)
 {
     const struct insn_operand *to = operand(call, 0), *from = operand(call, 1);
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     struct arch_state before = *cpu.state;
     uint64_t value;
 
@@ -308,7 +301,7 @@ static struct arch_fault special_mov_dr(struct special_call *call)
 
 static struct arch_fault special_lmsw(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint64_t value;
 
     ARCH_TRY(read_rm(call, operand(call, 0), 2, &value));
@@ -318,7 +311,7 @@ static struct arch_fault special_lmsw(struct special_call *call)
 
 static struct arch_fault special_smsw(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint64_t value;
 
     ARCH_TRY(arch_smsw(&cpu, &value));
@@ -327,7 +320,7 @@ static struct arch_fault special_smsw(struct special_call *call)
 
 static struct arch_fault special_clts(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_clts(&cpu);
 }
@@ -385,7 +378,7 @@ static struct arch_fault special_rdtsc(struct special_call *call)
 
 static struct arch_fault special_rdtscp(struct special_call *call)
 {
-    if (!has_feature(call, 0x80000001, 0, 3, 27))
+    if (!special_has_feature(call, 0x80000001, 0, 3, 27))
         return arch_fault(ARCH_UD);
     ARCH_TRY(special_rdtsc(call));
     set_gpr(call, ARCH_RCX, 4, state_of(call)->tsc_aux);
@@ -394,7 +387,7 @@ static struct arch_fault special_rdtscp(struct special_call *call)
 
 static struct arch_fault special_rdpid(struct special_call *call)
 {
-    if (!has_feature(call, 7, 0, 2, 22))
+    if (!special_has_feature(call, 7, 0, 2, 22))
         return arch_fault(ARCH_UD);
     set_gpr(call, operand(call, 0)->reg, cr_size(call), state_of(call)->tsc_aux);
     return ARCH_NO_FAULT;
@@ -414,7 +407,7 @@ static struct arch_fault special_ptwrite(struct special_call *call)
 {
     unsigned size = operand(call, 0)->size;
 
-    if (!has_feature(call, 0x14, 0, 1, 4))
+    if (!special_has_feature(call, 0x14, 0, 1, 4))
         return arch_fault(ARCH_UD);
     call->event.kind = EV_PTWRITE;
     call->event.size = (uint8_t)size;
@@ -422,42 +415,35 @@ static struct arch_fault special_ptwrite(struct special_call *call)
 }
 
 /*
- * RFLAGS and activity
+ * RFLAGS
  */
 
 static struct arch_fault special_cli(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_cli(&cpu);
 }
 
 static struct arch_fault special_sti(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_sti(&cpu);
 }
 
 static struct arch_fault special_popf(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_popf(&cpu, call->insn->opsize);
 }
 
 static struct arch_fault special_pushf(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_pushf(&cpu, call->insn->opsize);
-}
-
-static struct arch_fault special_hlt(struct special_call *call)
-{
-    struct arch_cpu cpu = cpu_of(call);
-
-    return arch_hlt(&cpu);
 }
 
 /*
@@ -466,7 +452,7 @@ static struct arch_fault special_hlt(struct special_call *call)
 
 static struct arch_fault load_sreg(struct special_call *call, unsigned sreg, uint64_t selector)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_load_sreg(&cpu, (enum arch_sreg)sreg, (uint16_t)selector);
 }
@@ -486,7 +472,7 @@ static struct arch_fault special_mov_sreg(struct special_call *call)
 /* RSP moves on the stack as it was: POP SS may change its width. */
 static struct arch_fault special_pop_sreg(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     unsigned sreg = operand(call, 0)->reg;
     uint64_t rsp = cpu.state->gpr[ARCH_RSP];
     struct arch_fault fault;
@@ -542,35 +528,35 @@ static enum arch_sreg table_sreg(const struct special_call *call)
 
 static struct arch_fault special_lgdt(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_lgdt(&cpu, table_sreg(call), table_offset(call), call->insn->opsize);
 }
 
 static struct arch_fault special_lidt(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_lidt(&cpu, table_sreg(call), table_offset(call), call->insn->opsize);
 }
 
 static struct arch_fault special_sgdt(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_sgdt(&cpu, table_sreg(call), table_offset(call));
 }
 
 static struct arch_fault special_sidt(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_sidt(&cpu, table_sreg(call), table_offset(call));
 }
 
 static struct arch_fault special_lldt(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint64_t selector;
 
     ARCH_TRY(read_rm(call, operand(call, 0), 2, &selector));
@@ -579,7 +565,7 @@ static struct arch_fault special_lldt(struct special_call *call)
 
 static struct arch_fault special_ltr(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint64_t selector;
 
     ARCH_TRY(read_rm(call, operand(call, 0), 2, &selector));
@@ -588,7 +574,7 @@ static struct arch_fault special_ltr(struct special_call *call)
 
 static struct arch_fault special_sldt(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint16_t selector;
 
     ARCH_TRY(arch_sldt(&cpu, &selector));
@@ -597,7 +583,7 @@ static struct arch_fault special_sldt(struct special_call *call)
 
 static struct arch_fault special_str(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint16_t selector;
 
     ARCH_TRY(arch_str(&cpu, &selector));
@@ -606,7 +592,7 @@ static struct arch_fault special_str(struct special_call *call)
 
 static struct arch_fault special_swapgs(struct special_call *call)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     return arch_swapgs(&cpu);
 }
@@ -713,7 +699,7 @@ static struct arch_fault special_absent(struct special_call *call)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].special == call->insn->special &&
-            has_feature(call, rows[i].leaf, rows[i].subleaf, rows[i].reg, rows[i].bit))
+            special_has_feature(call, rows[i].leaf, rows[i].subleaf, rows[i].reg, rows[i].bit))
             return not_modelled(call);
     return arch_fault(ARCH_UD);
 }

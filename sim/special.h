@@ -37,6 +37,19 @@ struct special_call {
     struct arch_interruption interruption;
 };
 
+/* The processor, as models/arch works on it. */
+static inline struct arch_cpu special_cpu(const struct special_call *call)
+{
+    struct lp *lp = call->lp;
+
+    return (struct arch_cpu){ .state = &lp->arch, .limits = &lp->limits, .mem = &lp->mem };
+}
+
+/* What CPUID must have for the instruction to be defined: a bit of EAX, EBX, ECX or EDX (0 to 3).
+ */
+bool special_has_feature(const struct special_call *call, uint32_t leaf, uint32_t subleaf,
+                         unsigned reg, unsigned bit);
+
 void special_execute(struct special_call *call);
 
 #endif

@@ -8,13 +8,6 @@ enum {
     APM_CONTROL = 0xb2
 };
 
-static struct arch_cpu cpu_of(const struct special_call *call)
-{
-    struct lp *lp = call->lp;
-
-    return (struct arch_cpu){ .state = &lp->arch, .limits = &lp->limits, .mem = &lp->mem };
-}
-
 /* What IN and OUT do, from and to PORT. */
 static struct smm_io plain_io(const struct special_call *call, const struct insn_operand *port,
                               unsigned size)
@@ -41,7 +34,7 @@ struct arch_fault special_in(struct special_call *call)
 {
     const struct insn_operand *to = &call->insn->operand[0];
     struct smm_io io = plain_io(call, &call->insn->operand[1], to->size);
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint64_t *rax = &cpu.state->gpr[ARCH_RAX];
 
     io.in = true;
@@ -54,7 +47,7 @@ struct arch_fault special_in(struct special_call *call)
 struct arch_fault special_out(struct special_call *call)
 {
     struct smm_io io = plain_io(call, &call->insn->operand[0], call->insn->operand[1].size);
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     ARCH_TRY(arch_io_allowed(&cpu, io.port, io.size));
     complete_io(call, &io);
@@ -112,7 +105,7 @@ static struct smm_io string_io(const struct special_call *call, bool in)
 static struct arch_fault check_string(const struct special_call *call, struct smm_io *io,
                                       enum arch_sreg sreg, enum arch_gpr index)
 {
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     ARCH_TRY(arch_io_allowed(&cpu, io->port, io->size));
     return arch_seg_linear(cpu.state, cpu.limits, sreg, get_index(call, index), io->size,
@@ -136,7 +129,7 @@ static void complete_string(struct special_call *call, const struct smm_io *io, 
 struct arch_fault special_ins(struct special_call *call)
 {
     struct smm_io io = string_io(call, true);
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
 
     if (io.repeated && !get_index(call, ARCH_RCX))
         return ARCH_NO_FAULT;
@@ -150,7 +143,7 @@ struct arch_fault special_outs(struct special_call *call)
 {
     enum arch_sreg sreg = (enum arch_sreg)call->insn->string_sreg;
     struct smm_io io = string_io(call, false);
-    struct arch_cpu cpu = cpu_of(call);
+    struct arch_cpu cpu = special_cpu(call);
     uint64_t value;
 
     if (io.repeated && !get_index(call, ARCH_RCX))

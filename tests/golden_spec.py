@@ -257,7 +257,7 @@ class Packets:
         return b"\x02\xc2" + hints.to_bytes(4, "little") + extensions.to_bytes(4, "little"), rest
 
     def do_pwre(self, rest):
-        state, sub_state = re.match(r"c(\d+)\.c(\d+)", rest).groups()
+        state, sub_state = re.match(r"c(\d+)\.(\d+)", rest).groups()
         return bytes([2, 0x22, ("hw" in rest) << 7,
                       (int(state) - 1 & 15) << 4 | (int(sub_state) - 1 & 15)]), rest
 

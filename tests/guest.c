@@ -197,7 +197,7 @@ static void on_event(void *ctx, uint64_t n, const struct ptsim_event *event)
 
     guest->cycles += event->cycles;
     guest->insns += event->insns;
-    if (event->kind == EV_TIME)
+    if (event->kind == EV_TIME || event->kind == EV_CLOCK_STOP)
         return;
     ADD(events, "%" PRIu64 " %s", n, ev_kind_name(event->kind));
     if (event->kind == EV_COND_BRANCH)

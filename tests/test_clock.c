@@ -87,6 +87,38 @@ START_TEST(set_tsc)
 }
 END_TEST
 
+/* The core clock stops while the others go on, and goes on faster or slower. */
+START_TEST(stop_and_ratio)
+{
+    struct cpu_profile profile = {
+        .core_ratio = 21, .max_non_turbo_ratio = 21, .tsc_ratio_num = 84, .tsc_ratio_den = 1
+    };
+    struct clock clock;
+
+    clock_init(&clock, &profile);
+    clock.core = 100;
+    clock_stand_still(&clock, 1000);
+    ck_assert_uint_eq(clock.core, 100);
+    ck_assert_uint_eq(clock_tsc_at(&clock, 100), 1100);
+    ck_assert_uint_eq(clock_art_at(&clock, 100), 13);
+    ck_assert_uint_eq(clock_fast_counter_at(&clock, 100), 8);
+    /* ART was 5 while the clock stood still: it is at 100 that it is seen. */
+    ck_assert_uint_eq(clock_core_at_art(&clock, 5), 100);
+    ck_assert_uint_eq(clock_core_at_art(&clock, 14), 176);
+    clock_set_core_ratio(&clock, 7);
+    ck_assert_uint_eq(clock_tsc_at(&clock, 110), 1130);
+    ck_assert_uint_eq(clock_core_at_tsc(&clock, 1130), 110);
+    ck_assert_uint_eq(clock_core_at_tsc(&clock, 1131), 111);
+    clock.core = 110;
+    clock_set_core_ratio(&clock, 63);
+    ck_assert_uint_eq(clock_tsc_at(&clock, 110), 1130);
+    ck_assert_uint_eq(clock_tsc_at(&clock, 112), 1130);
+    ck_assert_uint_eq(clock_tsc_at(&clock, 113), 1131);
+    clock_set_tsc(&clock, 5000);
+    ck_assert_uint_eq(clock_core_at_tsc(&clock, 5001), 113);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("clock");
@@ -95,6 +127,7 @@ int main(void)
     tcase_add_loop_test(tcase, ticks, 0, TEST_COUNT(rows));
     tcase_add_loop_test(tcase, art_edges, 0, TEST_COUNT(rows));
     tcase_add_loop_test(tcase, set_tsc, 0, 4);
+    tcase_add_test(tcase, stop_and_ratio);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

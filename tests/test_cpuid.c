@@ -24,7 +24,7 @@ static const struct {
     { "max", 0x14, 2, { 0, 0, 0, 0 } },
     { "max", 0x15, 0, { 1, 84, 25000000, 0 } },
     { "max", 0x16, 0, { 2100, 2100, 100, 0 } },
-    { "max", 7, 0, { 0, 0x02100081, 0, 0 } },
+    { "max", 7, 0, { 0, 0x02100081, 0x20, 0 } },
     { "max", 7, 1, { 0, 0, 0, 0 } },
     { "skylake", 0x14, 0, { 1, 0xf, 7, 0 } },
     { "skylake", 0x14, 1, { 0x02490002, 0x003f3fff, 0, 0 } },
@@ -37,16 +37,16 @@ static const struct {
     { "icelake", 0x14, 1, { 0x02490002, 0x003f1fff, 0, 0 } },
     { "nopt", 0x14, 0, { 0, 0, 0, 0 } },
     { "nopt", 0x14, 1, { 0, 0, 0, 0 } },
-    { "nopt", 7, 0, { 0, 0x00100081, 0, 0 } },
+    { "nopt", 7, 0, { 0, 0x00100081, 0x20, 0 } },
     /* The rest of what software looks at, on any profile. */
     { "max", 0, 0, { 0x16, 0x756e6547, 0x6c65746e, 0x49656e69 } },
-    { "max", 1, 0, { 0xf06f0, 0x800, 0x06d82203, 0x078bab7d } },
+    { "max", 1, 0, { 0xf06f0, 0x800, 0x06d8220b, 0x078bab7d } },
     { "max", 2, 0, { 0xff01, 0, 0, 0 } },
     { "max", 4, 0, { 0x121, 0x01c0003f, 63, 0 } },
     { "max", 4, 1, { 0x122, 0x01c0003f, 63, 0 } },
     { "max", 4, 2, { 0x143, 0x03c0003f, 1023, 0 } },
     { "max", 4, 3, { 0, 0, 0, 0 } },
-    { "max", 5, 0, { 0, 0, 0, 0 } },
+    { "max", 5, 0, { 64, 64, 3, 0x01112120 } },
     { "max", 6, 0, { 0, 0, 0, 0 } },
     { "max", 0xa, 0, { 0, 0, 0, 0 } },
     { "max", 0xb, 0, { 0, 1, 0x100, 0 } },
@@ -84,7 +84,7 @@ static void check_regs(const struct lp *lp, uint32_t leaf, uint32_t subleaf,
 /* A processor as it is after reset, but for what a test changes. */
 static struct lp processor(const struct cpu_profile *profile)
 {
-    return (struct lp){ .profile = profile, .apic_base = 0xfee00900 };
+    return (struct lp){ .profile = profile, .apic_base = 0xfee00900, .misc_enable = 0x41801 };
 }
 
 START_TEST(leaf)
@@ -140,9 +140,9 @@ START_TEST(follows_state)
     struct lp lp = processor(cpu_profile_find("max"));
 
     lp.arch.cr4 = CR4_OSXSAVE;
-    check_regs(&lp, 1, 0, (const uint32_t[]){ 0xf06f0, 0x800, 0x0ed82203, 0x078bab7d });
+    check_regs(&lp, 1, 0, (const uint32_t[]){ 0xf06f0, 0x800, 0x0ed8220b, 0x078bab7d });
     lp.apic_base = 0xfee00100;
-    check_regs(&lp, 1, 0, (const uint32_t[]){ 0xf06f0, 0x800, 0x0ed82203, 0x078ba97d });
+    check_regs(&lp, 1, 0, (const uint32_t[]){ 0xf06f0, 0x800, 0x0ed8220b, 0x078ba97d });
     lp.arch.efer = EFER_LMA;
     lp.arch.sreg[ARCH_CS].ar = ARCH_AR_L;
     check_regs(&lp, 0x80000001, 0, (const uint32_t[]){ 0, 0, 0x101, 0x2c100800 });

@@ -13,7 +13,8 @@ enum {
 };
 enum {
     PT = MAX | SKYLAKE | BROADWELL,
-    TWO_RANGES = MAX | SKYLAKE
+    TWO_RANGES = MAX | SKYLAKE,
+    WAITPKG = MAX | NOPT
 };
 
 static const struct {
@@ -90,17 +91,22 @@ static const struct {
     unsigned in; /* the sets that it is in */
     uint64_t reset;
 } existing[] = {
-    { 0x10, ALL, 0 },         { 0x1b, ALL, 0xfee00900 }, { 0xce, ALL, 0x1500 },
-    { 0x174, ALL, 0 },        { 0x175, ALL, 0 },         { 0x176, ALL, 0 },
-    { 0x1a0, ALL, 0x1801 },   { 0x1d9, ALL, 0 },         { 0x277, ALL, 0x0007040600070406 },
-    { 0x560, PT, 0 },         { 0x561, PT, 0x7f },       { 0x570, PT, 0 },
-    { 0x571, PT, 0 },         { 0x572, PT, 0 },          { 0x580, TWO_RANGES, 0 },
-    { 0x581, TWO_RANGES, 0 }, { 0x582, TWO_RANGES, 0 },  { 0x583, TWO_RANGES, 0 },
-    { 0x584, MAX, 0 },        { 0x585, MAX, 0 },         { 0x586, MAX, 0 },
-    { 0x587, MAX, 0 },        { 0xc0000080, ALL, 0 },    { 0xc0000081, ALL, 0 },
-    { 0xc0000082, ALL, 0 },   { 0xc0000083, ALL, 0 },    { 0xc0000084, ALL, 0 },
-    { 0xc0000100, ALL, 0 },   { 0xc0000101, ALL, 0 },    { 0xc0000102, ALL, 0 },
-    { 0xc0000103, ALL, 0 },
+    { 0x10, ALL, 0 },         { 0x1b, ALL, 0xfee00900 },
+    { 0xce, ALL, 0x1500 },    { 0xe1, WAITPKG, 0 },
+    { 0x174, ALL, 0 },        { 0x175, ALL, 0 },
+    { 0x176, ALL, 0 },        { 0x1a0, ALL, 0x41801 },
+    { 0x1d9, ALL, 0 },        { 0x277, ALL, 0x0007040600070406 },
+    { 0x560, PT, 0 },         { 0x561, PT, 0x7f },
+    { 0x570, PT, 0 },         { 0x571, PT, 0 },
+    { 0x572, PT, 0 },         { 0x580, TWO_RANGES, 0 },
+    { 0x581, TWO_RANGES, 0 }, { 0x582, TWO_RANGES, 0 },
+    { 0x583, TWO_RANGES, 0 }, { 0x584, MAX, 0 },
+    { 0x585, MAX, 0 },        { 0x586, MAX, 0 },
+    { 0x587, MAX, 0 },        { 0xc0000080, ALL, 0 },
+    { 0xc0000081, ALL, 0 },   { 0xc0000082, ALL, 0 },
+    { 0xc0000083, ALL, 0 },   { 0xc0000084, ALL, 0 },
+    { 0xc0000100, ALL, 0 },   { 0xc0000101, ALL, 0 },
+    { 0xc0000102, ALL, 0 },   { 0xc0000103, ALL, 0 },
 };
 
 /* RDMSR gives the reset value or #GP; WRMSR of that value is taken or #GP. */
@@ -143,10 +149,11 @@ static const struct {
 } architectural[] = {
     { 0x10, ~UINT64_C(0), 0, 0 },
     { 0x1b, 0x000ffffffffff900, 0, 0 },
+    { 0xe1, 0xfffffffd, 0, 0 },
     { 0x174, 0xffff, 0, 0 },
     { 0x175, 0x00007fffffffffff, 0, 0 },
     { 0x176, 0x00007fffffffffff, 0, 0 },
-    { 0x1a0, 1, 0x1880, 0x1800 },
+    { 0x1a0, 0x40001, 0x1880, 0x1800 },
     { 0x1d9, 0, 0, 0 },
     { 0x277, 0x0505050505050505, 0, 0 },
     { 0xc0000080, 0x901, 0x400, 0 },

@@ -265,7 +265,7 @@ START_TEST(turbo)
     const struct ev_context k = K;
     const struct ptsim_event jump = JMP_AX;
 
-    rig->profile.core_ratio = 42;
+    rig->clock.core_ratio = 42;
     rig_ctl(rig, TIMED, 0xffe, &k);
     ck_assert_str_eq(rig_take(rig), "PSB CYC(0) TSC(0x32) TMA(0,0x32) PIP(0x5000) CBR(0x2a) "
                                     "MODE.TSX(0,0) PSBEND MODE.Exec(64) TIP.PGE(1,0x1000)");
@@ -290,7 +290,7 @@ START_TEST(rebuild)
     unsigned mtcs = 0, tscs = 0;
 
     rig->profile.tsc_ratio_num = 7 + (uint32_t)_i;
-    rig->profile.core_ratio = (uint8_t)(20 + 3 * _i);
+    rig->clock.core_ratio = (uint8_t)(20 + 3 * _i);
     rig->profile.pt_cycle_counter_bits = 8;
     art = clock_art_at(&rig->clock, core);
     rig_ctl(rig, TIMED, 0xffe, &k);

@@ -123,6 +123,7 @@ struct arch_table {
 enum arch_activity {
     ARCH_ACTIVE,
     ARCH_HLT,
+    ARCH_MWAIT, /* asleep after MWAIT, UMWAIT or TPAUSE; ARCH_ACTIVE to VMX and SMM */
     ARCH_SHUTDOWN,
     ARCH_WAIT_FOR_SIPI,
 };

@@ -10,6 +10,7 @@
 #include "../profile.h"
 #include "../pt/fast.h"
 #include "../smm/smm.h"
+#include "sleep.h"
 
 struct lp {
     struct ipt pt; /* in front, since its TNT buffer is what changes most */
@@ -19,11 +20,13 @@ struct lp {
     struct arch_state arch;
     struct clock clock;
     struct smm smm;
+    struct lp_sleep sleep;
 
     /* MSRs that only guest software and the devices round the processor look at. */
     uint64_t apic_base;
     uint64_t misc_enable;
     uint64_t debugctl;
+    uint64_t umwait_control;
     uint64_t xss;
 };
 

@@ -7,6 +7,7 @@
 #include "emit.h"
 #include "event_trace.h"
 #include "fast.h"
+#include "power.h"
 #include "ptwrite.h"
 #include "rtit_msr.h"
 
@@ -250,8 +251,19 @@ static void carry_out(struct ipt *ipt, const struct ptsim_event *event, const st
     ipt_event_trace_if(ipt, event, was_in_context, d->from_ip);
     if (event->kind == EV_PTWRITE)
         ipt_ptwrite(ipt, event, d->from_ip);
+    else if (event->kind == EV_CLOCK_STOP)
+        ipt_power_stop(ipt, event, d->from_ip);
+    else if (event->kind == EV_CLOCK_START)
+        ipt_power_start(ipt, event);
     if (d->trace_stop)
         trace_stop(ipt);
+}
+
+/* Whether EVENT leaves the processor at an instruction that it is going to execute. */
+static bool arrives(const struct ptsim_event *event)
+{
+    return event->kind != EV_TIME && event->kind != EV_CYCLE_COUNTER_RESET &&
+           event->kind != EV_CLOCK_STOP;
 }
 
 /* A PSB is sent where one event is complete and the next has not begun, and the IP is known. */
@@ -285,7 +297,7 @@ void ipt_event(struct ipt *ipt, const struct ptsim_event *event)
     if (ipt->enables.trigger) {
         d = decide(ipt, event);
         carry_out(ipt, event, &d);
-        psb_if_due(ipt, event->kind != EV_TIME && event->kind != EV_CYCLE_COUNTER_RESET, d.ip);
+        psb_if_due(ipt, arrives(event), d.ip);
     }
     if (!ipt->enables.trigger)
         update_status(ipt);

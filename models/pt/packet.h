@@ -118,6 +118,7 @@ enum ipt_evd_type {
 /* The bits of PWRX's wake reason, which is one-hot (33.4.2.25). */
 enum ipt_wake {
     IPT_WAKE_INTERRUPT = 1 << 0,
+    IPT_WAKE_TIMER = 1 << 1, /* reserved in the print of 2016 */
     IPT_WAKE_STORE = 1 << 2,
     IPT_WAKE_HW = 1 << 3,
 };

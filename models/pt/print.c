@@ -107,9 +107,12 @@ static void put_ip(struct text *text, const struct ipt_ip *ip)
 
 static void put_wake(struct text *text, uint64_t wake)
 {
-    switch (wake & (IPT_WAKE_INTERRUPT | IPT_WAKE_STORE | IPT_WAKE_HW)) {
+    switch (wake & (IPT_WAKE_INTERRUPT | IPT_WAKE_TIMER | IPT_WAKE_STORE | IPT_WAKE_HW)) {
     case IPT_WAKE_INTERRUPT:
         put(text, "int");
+        break;
+    case IPT_WAKE_TIMER:
+        put(text, "tmr");
         break;
     case IPT_WAKE_STORE:
         put(text, " st");

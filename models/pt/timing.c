@@ -42,6 +42,16 @@ void ipt_timing_start(struct ipt *ipt, uint64_t now)
     cycle_counter_reset(ipt, now);
 }
 
+void ipt_timing_resume(struct ipt *ipt)
+{
+    struct ipt_timing *t = &ipt->timing;
+
+    if (t->mtc_due != IPT_NEVER)
+        t->mtc_due = mtc_after(ipt, t->now);
+    ipt_timing_tsc(ipt);
+    ipt_timing_cbr(ipt);
+}
+
 uint64_t ipt_timing_due(const struct ipt *ipt)
 {
     const struct ipt_timing *t = &ipt->timing;
@@ -127,5 +137,5 @@ void ipt_timing_tsc(struct ipt *ipt)
 
 void ipt_timing_cbr(struct ipt *ipt)
 {
-    ipt_emit(ipt, (struct ipt_packet){ .type = IPT_CBR, .cbr = { ipt->profile->core_ratio } });
+    ipt_emit(ipt, (struct ipt_packet){ .type = IPT_CBR, .cbr = { ipt->clock->core_ratio } });
 }

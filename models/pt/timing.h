@@ -24,6 +24,11 @@ struct ipt_timing {
 /* TriggerEn is set at core clock NOW: the clocks of the packets start. */
 void ipt_timing_start(struct ipt *ipt, uint64_t now);
 
+/* The core clock goes on after it stood still, or goes on otherwise (table 33-55, case 25): TSC,
+ * TMA, CBR, and the MTCs that were due meanwhile are not sent. The cycle counter has stood still
+ * too. */
+void ipt_timing_resume(struct ipt *ipt);
+
 /* The core clock at which the next MTC or stand-alone CYC is due, or IPT_NEVER. */
 uint64_t ipt_timing_due(const struct ipt *ipt);
 
