@@ -50,7 +50,7 @@ struct ev_cstate {
 struct ptsim_event {
     enum ev_kind kind;
     bool taken;                /* COND_BRANCH */
-    uint8_t vector;            /* SW_INTERRUPT, FAULT, TRAP, INTERRUPT, NMI */
+    uint8_t vector;            /* SW_INTERRUPT, FAULT, TRAP, INTERRUPT, NMI, SIPI */
     uint8_t size;              /* PTWRITE: bytes of value */
     uint32_t insns;            /* instructions retired since the event before, this one included */
     uint64_t cycles;           /* core clocks since the event before */

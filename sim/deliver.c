@@ -63,7 +63,11 @@ static void deliver(struct machine *machine, struct arch_interruption what,
     machine->lp.sleep.armed = false;
     machine->deliveries++;
     machine->lp.smm.io.valid = false;
-    if (!deliver_any(machine, &what, event)) {
+    bool mce = what.vector != ARCH_MC || event->kind != EV_FAULT || state->cr4 & CR4_MCE;
+
+    if (!mce)
+        machine->lp.arch.activity = ARCH_SHUTDOWN;
+    if (!mce || !deliver_any(machine, &what, event)) {
         shut_down(machine, event);
         return;
     }
@@ -120,6 +124,8 @@ void deliver_software(struct machine *machine, const struct arch_interruption *w
 static bool deliverable(const struct arch_state *state, const struct arch_interruption *what,
                         bool shadow)
 {
+    if (state->activity == ARCH_WAIT_FOR_SIPI)
+        return false;
     switch (what->type) {
     case ARCH_INT_EXTERNAL:
         if (shadow && state->blocking_by_sti)
@@ -190,6 +196,36 @@ static bool deliver_smi(struct machine *machine)
     return true;
 }
 
+/* A pending INIT, or a SIPI, which is lost where nobody waits for it. */
+static bool deliver_init_or_sipi(struct machine *machine)
+{
+    struct lp *lp = &machine->lp;
+    struct ptsim_event event = { .kind = EV_INIT };
+    int vector = machine->sipi_pending;
+    bool init = machine->init_pending && lp_takes_init(lp), sipi = false;
+
+    if (!init) {
+        machine->sipi_pending = MACHINE_NO_SIPI;
+        sipi = vector != MACHINE_NO_SIPI && lp_takes_sipi(lp);
+    }
+    if (!init && !sipi)
+        return false;
+    sleep_wake(machine, IPT_WAKE_INTERRUPT);
+    event.insns = machine->insns;
+    event.cycles = machine->cycles + cost_cycles(machine->profile, COST_DELIVERY);
+    if (init)
+        lp_take_init(lp, &event);
+    else
+        lp_take_sipi(lp, (uint8_t)vector, &event);
+    machine->init_pending &= !init;
+    machine->deliveries++;
+    machine->in_repeat = false;
+    flow_event_seen(machine, &event, machine->retired);
+    if (event.kind == EV_INIT_WAIT)
+        sleep_enter_c1(machine, event.from_ip);
+    return true;
+}
+
 /* Masked by RFLAGS.IF, but it ends a sleep that takes no notice of that. */
 static bool wake_unmasked(struct machine *machine)
 {
@@ -209,7 +245,7 @@ bool deliver_injected(struct machine *machine)
     struct ptsim_event event = { .kind = EV_INTERRUPT };
     struct arch_interruption what;
 
-    if (deliver_smi(machine))
+    if (deliver_smi(machine) || deliver_init_or_sipi(machine))
         return true;
     if (n == machine->injected_count)
         return wake_unmasked(machine);

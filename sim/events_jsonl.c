@@ -17,7 +17,7 @@ static const uint8_t context[] = {
 static bool has_vector(enum ev_kind kind)
 {
     return kind == EV_SW_INTERRUPT || kind == EV_FAULT || kind == EV_TRAP || kind == EV_INTERRUPT ||
-           kind == EV_NMI;
+           kind == EV_NMI || kind == EV_SIPI;
 }
 
 static bool has_value(enum ev_kind kind)

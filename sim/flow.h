@@ -18,6 +18,7 @@
 enum {
     MACHINE_WATCHES = 4,
     MACHINE_PENDING = 16, /* injected interruptions */
+    MACHINE_NO_SIPI = -1,
     MACHINE_TRUTH = 4096, /* addresses handed to watchers at once */
     CODE_SIZE = BLOCK_INSNS_MAX * INSN_SIZE_MAX + INSN_SIZE_MAX,
 };
@@ -76,6 +77,8 @@ struct machine {
     struct machine_calls at, after;
     struct arch_interruption injected[MACHINE_PENDING];
     unsigned injected_count;
+    bool init_pending;
+    int sipi_pending; /* its vector, or MACHINE_NO_SIPI */
 
     struct machine_watch watch[MACHINE_WATCHES];
     unsigned watches;

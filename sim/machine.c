@@ -74,6 +74,7 @@ struct machine *machine_new(const struct cpu_profile *profile, uint64_t memory_s
     machine->profile = profile;
 
     machine->arrived_linear = NOWHERE;
+    machine->sipi_pending = MACHINE_NO_SIPI;
     machine->memory = memory_new(memory_size);
     if (!machine->memory || !block_cache_init(&machine->cache)) {
         machine_free(machine);
@@ -197,6 +198,22 @@ void machine_inject(struct machine *machine, const struct arch_interruption *wha
 void machine_smi(struct machine *machine)
 {
     machine->lp.smm.pending = true;
+}
+
+void machine_signal_init(struct machine *machine)
+{
+    machine->init_pending = true;
+}
+
+void machine_sipi(struct machine *machine, uint8_t vector)
+{
+    machine->sipi_pending = vector;
+}
+
+void machine_check(struct machine *machine)
+{
+    machine_inject(machine,
+                   &(struct arch_interruption){ .type = ARCH_INT_HW_EXCEPTION, .vector = ARCH_MC });
 }
 
 void machine_stall(struct machine *machine, uint64_t cycles)

@@ -65,6 +65,12 @@ void machine_flush_tlb(struct machine *machine);
 void machine_inject(struct machine *machine, const struct arch_interruption *what);
 /* An SMI is signaled: latched, and taken at the next boundary that allows it. */
 void machine_smi(struct machine *machine);
+/* INIT is signaled: latched, and taken at the next boundary that allows it. A SIPI with VECTOR is
+ * lost where the processor does not wait for one when it comes to it. */
+void machine_signal_init(struct machine *machine);
+void machine_sipi(struct machine *machine, uint8_t vector);
+/* A machine check: #MC, or shutdown where CR4.MCE is clear. */
+void machine_check(struct machine *machine);
 /* The next instruction takes CYCLES more core clocks than the cost table says. */
 void machine_stall(struct machine *machine, uint64_t cycles);
 /* CYCLES core clocks pass, then the core resets PT's cycle counter: EV_CYCLE_COUNTER_RESET. */

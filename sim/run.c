@@ -60,6 +60,15 @@ static void happen(void *ctx, struct machine *machine)
     case ACTION_SMI:
         machine_smi(machine);
         break;
+    case ACTION_INIT:
+        machine_signal_init(machine);
+        break;
+    case ACTION_SIPI:
+        machine_sipi(machine, (uint8_t)happening->argument);
+        break;
+    case ACTION_MACHINE_CHECK:
+        machine_check(machine);
+        break;
     case ACTION_STALL:
         machine_stall(machine, happening->argument);
         break;

@@ -25,7 +25,7 @@ static bool is_asleep(const struct machine *machine)
 {
     enum arch_activity activity = machine->lp.arch.activity;
 
-    return activity == ARCH_HLT || activity == ARCH_MWAIT;
+    return activity == ARCH_HLT || activity == ARCH_MWAIT || activity == ARCH_WAIT_FOR_SIPI;
 }
 
 void sleep_enter_c1(struct machine *machine, uint64_t from_ip)
@@ -41,8 +41,14 @@ void sleep_wake(struct machine *machine, uint8_t wake)
 {
     struct ptsim_event event = event_here(machine);
 
-    if (is_asleep(machine) && lp_wake(&machine->lp, wake, &event))
+    enum arch_activity was = machine->lp.arch.activity;
+
+    if (!is_asleep(machine))
+        return;
+    if (lp_wake(&machine->lp, wake, &event))
         flow_event_seen(machine, &event, machine->retired);
+    if (was == ARCH_WAIT_FOR_SIPI)
+        machine->lp.arch.activity = was; /* until the SIPI has been taken */
 }
 
 bool sleep_ends(struct machine *machine)

@@ -116,7 +116,8 @@ fails 2 "ptsim: scenarios/a/fine.yaml: no directory for the assembler in /nonexi
 file or directory" no_tmp run scenarios/a/fine.yaml
 
 # ---- events and stop ----
-bad ":4:27: 'nm', expected one of interrupt, nmi, smi, stall, reset_cycle_counter, \
+bad ":4:27: 'nm', expected one of interrupt, nmi, smi, init, sipi, \
+machine_check, stall, reset_cycle_counter, \
 sleep, monitored_store, duty_cycle, frequency" <<'YAML'
 events: [{at: start, do:  nm}]
 code: |

@@ -33,6 +33,27 @@ void arch_reset(struct arch_state *state)
     };
 }
 
+void arch_init(struct arch_state *state, uint32_t signature)
+{
+    const struct arch_state was = *state;
+    const uint64_t caching = CR0_CD | CR0_NW;
+
+    arch_reset(state);
+    state->gpr[ARCH_RDX] = signature;
+    state->cr0 = (state->cr0 & ~caching) | (was.cr0 & caching);
+    state->star = was.star;
+    state->lstar = was.lstar;
+    state->cstar = was.cstar;
+    state->fmask = was.fmask;
+    state->kernel_gs_base = was.kernel_gs_base;
+    state->sysenter_cs = was.sysenter_cs;
+    state->sysenter_esp = was.sysenter_esp;
+    state->sysenter_eip = was.sysenter_eip;
+    state->tsc_aux = was.tsc_aux;
+    state->pat = was.pat;
+    state->xcr0 = was.xcr0;
+}
+
 /* What the modes differ in: one row each. */
 struct mode_setup {
     uint64_t cr0, cr4, efer;

@@ -230,6 +230,9 @@ enum {
 /* The state that RESET leaves (SDM vol. 3A, table 10-1). EDX, which then has the processor's
  * signature, is the caller's to set. */
 void arch_reset(struct arch_state *state);
+/* What INIT leaves of STATE (SDM vol. 3A, 9.1.1, table 9-1): MSRs and the caching bits of CR0 stay;
+ * SIGNATURE is CPUID.01H:EAX, which goes to EDX. */
+void arch_init(struct arch_state *state, uint32_t signature);
 
 enum arch_mode {
     ARCH_MODE_REAL,

@@ -87,6 +87,14 @@ struct arch_fault lp_wrmsr(struct lp *lp, uint32_t index, uint64_t value,
  * advances, and the models see it. False: RSM led to shutdown, and nothing was shown. */
 void lp_smi(struct lp *lp, struct ptsim_event *event);
 bool lp_rsm(struct lp *lp, struct ptsim_event *event);
+/* INIT is taken, which lp_takes_init() allows: not in SMM, nor by a processor that waits for a
+ * SIPI. The bootstrap processor, as IA32_APIC_BASE says, goes on at the reset vector, any other
+ * waits. A SIPI with VECTOR is taken where the processor waits for one. EVENT has insns and cycles;
+ * the rest as for lp_smi(). */
+bool lp_takes_init(const struct lp *lp);
+void lp_take_init(struct lp *lp, struct ptsim_event *event);
+bool lp_takes_sipi(const struct lp *lp);
+void lp_take_sipi(struct lp *lp, uint8_t vector, struct ptsim_event *event);
 /* What models/smm works on. */
 struct smm_cpu lp_smm_cpu(struct lp *lp);
 

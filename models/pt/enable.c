@@ -32,8 +32,7 @@ struct ipt_enables ipt_enables_after(const struct ipt *ipt, const struct ev_cont
      * comes, however it came. */
     if (!after.context || !(lands || !ipt->enables.context))
         return after;
-    if (ipt->filter.filter)
-        after.filter = ipt_filter_hit(ipt->addr, ipt->filter.filter, ip);
+    after.filter = !ipt->filter.filter || ipt_filter_hit(ipt->addr, ipt->filter.filter, ip);
     if (ipt_filter_hit(ipt->addr, ipt->filter.stop, ip))
         after.trigger = after.filter = false; /* 33.4.2.9 */
     return after;

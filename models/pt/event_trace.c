@@ -10,6 +10,7 @@ static const uint8_t cfe_types[EV_KINDS] = {
     [EV_SW_INTERRUPT] = IPT_CFE_INTR, [EV_FAULT] = IPT_CFE_INTR,        [EV_TRAP] = IPT_CFE_INTR,
     [EV_INTERRUPT] = IPT_CFE_INTR,    [EV_NMI] = IPT_CFE_INTR,          [EV_IRET] = IPT_CFE_IRET,
     [EV_SMI] = IPT_CFE_SMI,           [EV_SHUTDOWN] = IPT_CFE_SHUTDOWN, [EV_RSM] = IPT_CFE_RSM,
+    [EV_INIT] = IPT_CFE_INIT,         [EV_INIT_WAIT] = IPT_CFE_INIT,    [EV_SIPI] = IPT_CFE_SIPI,
 };
 
 static bool event_en(const struct ipt *ipt)
@@ -23,7 +24,8 @@ void ipt_event_trace(struct ipt *ipt, const struct ptsim_event *event, bool cont
     enum ipt_cfe_type type = cfe_types[event->kind];
     bool page_fault = event->kind == EV_FAULT && event->vector == ARCH_PF;
     bool context = ipt->enables.context;
-    bool fup = context && !fup_follows && type != IPT_CFE_RSM;
+    bool fup = context && !fup_follows && type != IPT_CFE_RSM && type != IPT_CFE_SIPI;
+    bool vector = type == IPT_CFE_INTR || type == IPT_CFE_SIPI;
 
     if (!type || !event_en(ipt))
         return;
@@ -34,11 +36,10 @@ void ipt_event_trace(struct ipt *ipt, const struct ptsim_event *event, bool cont
     if (page_fault)
         ipt_emit(ipt, (struct ipt_packet){ .type = IPT_EVD,
                                            .evd = { IPT_EVD_PFA, .payload = event->value } });
-    ipt_emit(ipt,
-             (struct ipt_packet){ .type = IPT_CFE,
-                                  .cfe = { .type = (uint8_t)type,
-                                           .ip = fup,
-                                           .vector = type == IPT_CFE_INTR ? event->vector : 0 } });
+    ipt_emit(ipt, (struct ipt_packet){ .type = IPT_CFE,
+                                       .cfe = { .type = (uint8_t)type,
+                                                .ip = fup,
+                                                .vector = vector ? event->vector : 0 } });
     if (fup)
         ipt_emit_ip(ipt, IPT_FUP, ip);
 }

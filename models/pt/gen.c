@@ -19,7 +19,8 @@ struct kind {
         DIRECT,
         INDIRECT,
         RETURN,
-        FAR_TRANSFER
+        FAR_TRANSFER,
+        WAITS /* for a SIPI, and no instruction is executed: PacketEn is clear until it comes */
     } flow;
     bool fup;   /* its source cannot be told from the code (table 33-23) */
     bool lands; /* FilterEn and TraceStop look at where it goes; a conditional branch: if taken */
@@ -32,7 +33,9 @@ static const struct kind kinds[EV_KINDS] = {
     [EV_FAR_BRANCH] = { FAR_TRANSFER, false, true },  [EV_IRET] = { FAR_TRANSFER, false, true },
     [EV_SW_INTERRUPT] = { FAR_TRANSFER, true, true }, [EV_FAULT] = { FAR_TRANSFER, true, true },
     [EV_TRAP] = { FAR_TRANSFER, true, true },         [EV_INTERRUPT] = { FAR_TRANSFER, true, true },
-    [EV_NMI] = { FAR_TRANSFER, true, true },          [EV_MOV_CR3] = { STRAIGHT, false, true },
+    [EV_NMI] = { FAR_TRANSFER, true, true },          [EV_INIT] = { FAR_TRANSFER, true, true },
+    [EV_INIT_WAIT] = { WAITS, true, false },          [EV_SIPI] = { FAR_TRANSFER, false, true },
+    [EV_MOV_CR3] = { STRAIGHT, false, true },
 };
 
 static bool changes_context(enum ev_kind kind)
@@ -103,6 +106,7 @@ static enum end traced_end(const struct ipt *ipt, const struct kind *kind, uint6
     switch (kind->flow) {
     case STRAIGHT:
     case DIRECT:
+    case WAITS:
         break;
     case CONDITIONAL:
         return OUTCOME;
@@ -120,6 +124,8 @@ static enum end traced_end(const struct ipt *ipt, const struct kind *kind, uint6
 static enum end end_of(const struct ipt *ipt, const struct kind *kind,
                        const struct ipt_enables *after, uint64_t ip)
 {
+    if (kind->flow == WAITS)
+        return NO_END; /* table 33-55, case 23: it is a FUP alone */
     if (!ipt_packet_en(ipt))
         return ipt_enables_packet(*after) ? TIP_PGE : NO_END;
     if (ipt_enables_packet(*after))
@@ -152,8 +158,10 @@ static struct decision decide(const struct ipt *ipt, const struct ptsim_event *e
         context = event->after;
     d.ip = packet_ip_in(ipt, &context, event->to_ip);
     d.after = ipt_enables_after(ipt, &context, lands, d.ip);
-    d.pip = event->kind == EV_MOV_CR3 ||
-            (kind->flow == FAR_TRANSFER && event->before.cr3 != event->after.cr3);
+    if (kind->flow == WAITS)
+        d.after.filter = false;
+    d.pip = event->kind == EV_MOV_CR3 || ((kind->flow == FAR_TRANSFER || kind->flow == WAITS) &&
+                                          event->before.cr3 != event->after.cr3);
     d.end = end_of(ipt, kind, &d.after, d.ip);
     d.mode_exec = needs_mode_exec(ipt, kind, d.end, &context);
     d.trace_stop = !d.after.trigger;
