@@ -30,7 +30,7 @@ void events_jsonl_write(FILE *file, uint64_t n, uint64_t tsc, const struct ptsim
     enum ev_kind kind = event->kind;
 
     if (context[kind] == NEAR && kind != EV_PTWRITE && kind != EV_CLOCK_STOP &&
-        kind != EV_CLOCK_START)
+        kind != EV_CLOCK_START && kind != EV_OVERFLOW && kind != EV_OVERFLOW_END)
         return;
     fprintf(file,
             "{\"event\": \"%s\", \"n\": %" PRIu64 ", \"tsc\": %" PRIu64 ", \"from\": \"0x%" PRIx64

@@ -229,6 +229,24 @@ void machine_reset_cycle_counter(struct machine *machine, uint64_t cycles)
     flow_event(machine, &event);
 }
 
+static void overflow_event(struct machine *machine, enum ev_kind kind)
+{
+    uint64_t ip = linear_ip(machine);
+    struct ptsim_event event = { .kind = kind, .from_ip = ip, .to_ip = ip };
+
+    flow_event(machine, &event);
+}
+
+void machine_overflow(struct machine *machine)
+{
+    overflow_event(machine, EV_OVERFLOW);
+}
+
+void machine_overflow_end(struct machine *machine)
+{
+    overflow_event(machine, EV_OVERFLOW_END);
+}
+
 void machine_stop(struct machine *machine)
 {
     machine->stop = true;

@@ -86,6 +86,10 @@ void machine_duty_cycle(struct machine *machine, uint64_t ticks);
 /* The core has RATIO times the frequency of the bus clock from now on; not 0. */
 void machine_set_core_ratio(struct machine *machine, uint8_t ratio);
 
+/* PT's internal buffers overflow, and have room again. */
+void machine_overflow(struct machine *machine);
+void machine_overflow_end(struct machine *machine);
+
 void machine_stop(struct machine *machine);
 /* Runs until something ends it; may be called again after MACHINE_STOPPED and MACHINE_LIMIT. */
 enum machine_end machine_run(struct machine *machine, uint64_t max_instructions);

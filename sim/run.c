@@ -75,6 +75,12 @@ static void happen(void *ctx, struct machine *machine)
     case ACTION_RESET_CYCLE_COUNTER:
         machine_reset_cycle_counter(machine, happening->argument);
         break;
+    case ACTION_OVERFLOW:
+        machine_overflow(machine);
+        break;
+    case ACTION_OVERFLOW_END:
+        machine_overflow_end(machine);
+        break;
     case ACTION_SLEEP:
         machine_sleep(machine, happening->argument);
         break;

@@ -10,6 +10,7 @@ struct walk {
     const struct peer_flow *flow;
     struct pt_insn_decoder *decoder;
     size_t seen; /* instructions */
+    bool lost;   /* an overflow was met: the next may be a later one */
     char *error;
     size_t error_size;
 };
@@ -35,7 +36,7 @@ static bool take_events(struct walk *walk, int *status)
         if (*status < 0)
             return fail(walk, "event", 0, pt_errstr(pt_errcode(*status)));
         if (event.type == ptev_overflow)
-            return fail(walk, "overflow at", event.variant.overflow.ip, "");
+            walk->lost = true;
     }
     return true;
 }
@@ -50,6 +51,9 @@ static bool take_instruction(struct walk *walk, int *status)
         return true;
     if (*status < 0)
         return fail(walk, "at", insn.ip, pt_errstr(pt_errcode(*status)));
+    while (walk->lost && walk->seen < flow->truth_size && insn.ip != flow->truth[walk->seen])
+        walk->seen++;
+    walk->lost = false;
     if (walk->seen == flow->truth_size)
         return fail(walk, "libipt goes on at", insn.ip, "");
     if (insn.ip != flow->truth[walk->seen]) {

@@ -118,7 +118,8 @@ file or directory" no_tmp run scenarios/a/fine.yaml
 # ---- events and stop ----
 bad ":4:27: 'nm', expected one of interrupt, nmi, smi, init, sipi, \
 machine_check, stall, reset_cycle_counter, \
-sleep, monitored_store, duty_cycle, frequency" <<'YAML'
+overflow, \
+overflow_end, sleep, monitored_store, duty_cycle, frequency" <<'YAML'
 events: [{at: start, do:  nm}]
 code: |
   start: nop

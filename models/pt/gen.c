@@ -263,6 +263,10 @@ static void carry_out(struct ipt *ipt, const struct ptsim_event *event, const st
         ipt_power_stop(ipt, event, d->from_ip);
     else if (event->kind == EV_CLOCK_START)
         ipt_power_start(ipt, event);
+    else if (event->kind == EV_OVERFLOW)
+        ipt_overflow_begin(ipt);
+    else if (event->kind == EV_OVERFLOW_END)
+        ipt_overflow_end(ipt, d->ip);
     if (d->trace_stop)
         trace_stop(ipt);
 }
@@ -271,13 +275,13 @@ static void carry_out(struct ipt *ipt, const struct ptsim_event *event, const st
 static bool arrives(const struct ptsim_event *event)
 {
     return event->kind != EV_TIME && event->kind != EV_CYCLE_COUNTER_RESET &&
-           event->kind != EV_CLOCK_STOP;
+           event->kind != EV_CLOCK_STOP && event->kind != EV_OVERFLOW;
 }
 
 /* A PSB is sent where one event is complete and the next has not begun, and the IP is known. */
 static void psb_if_due(struct ipt *ipt, bool ip_known, uint64_t ip)
 {
-    if (ipt_output_total(ipt) >= ipt->psb.due && ipt->enables.trigger &&
+    if (ipt_output_total(ipt) >= ipt->psb.due && ipt->enables.trigger && !ipt->overflow.lasts &&
         (ip_known || !ipt_packet_en(ipt)))
         ipt_psb_send(ipt, ipt_packet_en(ipt), ip);
 }
@@ -286,7 +290,8 @@ static void psb_if_due(struct ipt *ipt, bool ip_known, uint64_t ip)
 static void update_fast(struct ipt *ipt)
 {
     bool no_ranges = !ipt->filter.filter && !ipt->filter.stop;
-    uint64_t until = ipt->enables.trigger && no_ranges ? ipt_timing_due(ipt) : 0;
+    bool quiet = ipt->enables.trigger && no_ranges && !ipt->overflow.lasts;
+    uint64_t until = quiet ? ipt_timing_due(ipt) : 0;
     bool packet_en = ipt_packet_en(ipt);
 
     ipt->fast.untraced = packet_en ? 0 : until;
@@ -399,6 +404,7 @@ static void enable(struct ipt *ipt, const struct ptsim_event *event)
     ipt_tnt_clear(&ipt->tnt, IPT_TNT_8_MAX, false);
     ipt_ret_stack_clear(&ipt->ret_stack);
     ipt->mode.sent = false;
+    ipt->overflow.lasts = false;
     ipt->last_ip_unknown = true;
     ipt->ret_stack.off = ipt->ctl & MSR_MASK(IA32_RTIT_CTL, DisRETC);
     answer = ipt_output_open(ipt);

@@ -12,6 +12,7 @@
 #include "filter.h"
 #include "last_ip.h"
 #include "output.h"
+#include "overflow.h"
 #include "psb.h"
 #include "ret_stack.h"
 #include "timing.h"
@@ -28,14 +29,6 @@ struct ipt_tap {
 struct ipt_fast {
     uint64_t branch;   /* PacketEn is set and stays so, and no timing packet is due */
     uint64_t untraced; /* PacketEn is clear and stays so, and no timing packet is due */
-};
-
-/* MODE.Exec: the mode that the last one told, and whether there was one that still counts. */
-struct ipt_mode {
-    bool sent; /* since the last PSB, and since TraceEn was set */
-    bool cs_l; /* CS.L & LMA */
-    bool cs_d;
-    bool rflags_if; /* with event trace: RFLAGS.IF */
 };
 
 struct ipt {
@@ -55,6 +48,7 @@ struct ipt {
     struct ipt_timing timing;
     struct ipt_psb psb;
     struct ipt_ret_stack ret_stack;
+    struct ipt_overflow overflow;
     struct ipt_output output;
 
     const struct cpu_profile *profile;

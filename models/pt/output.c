@@ -226,6 +226,10 @@ void ipt_output_commit(struct ipt *ipt)
     uint32_t used = out->used, done = 0;
 
     out->used = 0;
+    if (ipt->overflow.lasts) {
+        out->limit = out->ahead = 0; /* so that every packet comes here, and is lost */
+        return;
+    }
     while (done < used && answer == IPT_SINK_OK) {
         done += store_in_region(ipt, out->buffer + done, used - done);
         if (out->offset == out->size)

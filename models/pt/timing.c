@@ -75,7 +75,7 @@ void ipt_timing_cyc(struct ipt *ipt)
     const struct ipt_timing *t = &ipt->timing;
     uint64_t cycles = t->now - t->cycle_start;
 
-    if (!t->cyc_en)
+    if (!t->cyc_en || ipt->overflow.lasts)
         return;
     if (cycles == 0 && t->cyc_sent)
         return; /* one in a cycle, for all its packets */
@@ -88,10 +88,28 @@ void ipt_timing_cyc(struct ipt *ipt)
 
 void ipt_timing_cyc_alone(struct ipt *ipt)
 {
-    if (!ipt->timing.cyc_en)
+    if (!ipt->timing.cyc_en || ipt->overflow.lasts)
         return;
     ipt_emit_tnt(ipt);
     send_cyc(ipt, true);
+}
+
+void ipt_timing_overflow_begin(struct ipt *ipt)
+{
+    ipt->timing.wrap_due = IPT_NEVER;
+}
+
+void ipt_timing_overflow_end(struct ipt *ipt)
+{
+    struct ipt_timing *t = &ipt->timing;
+    uint64_t counted = (t->now - t->cycle_start) & BITS(ipt->profile->pt_cycle_counter_bits - 1, 0);
+
+    if (!t->cyc_en)
+        return;
+    t->cyc_sent = true;
+    t->cyc_alone = false;
+    cycle_counter_reset(ipt, t->now);
+    ipt_emit_cyc(ipt, counted);
 }
 
 static void send_mtc(struct ipt *ipt)

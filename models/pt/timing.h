@@ -29,6 +29,11 @@ void ipt_timing_start(struct ipt *ipt, uint64_t now);
  * too. */
 void ipt_timing_resume(struct ipt *ipt);
 
+/* An overflow begins, in which there are no CYCs, and ends: the CYC in front of OVF has the time
+ * that it took, as far as the counter tells (33.3.8.2). */
+void ipt_timing_overflow_begin(struct ipt *ipt);
+void ipt_timing_overflow_end(struct ipt *ipt);
+
 /* The core clock at which the next MTC or stand-alone CYC is due, or IPT_NEVER. */
 uint64_t ipt_timing_due(const struct ipt *ipt);
 
