@@ -271,6 +271,7 @@ static bool watch(struct run *run, const struct run_options *options)
     struct lp *lp = machine_lp(run->machine);
 
     lp->pt.tap = (struct ipt_tap){ .ctx = run, .store = store };
+    lp->pt.fabric = lp->pt.tap; /* the trace is the trace, wherever it goes */
     if (options->watch)
         machine_watch(run->machine, options->watch);
     if (!options->listing)
