@@ -7,6 +7,7 @@
 #include "../models/bits.h"
 #include "special_io.h"
 #include "special_wait.h"
+#include "special_xstate.h"
 
 static const uint32_t IA32_EFER = 0xc0000080;
 /* L0 to L3 and G0 to G3 of DR7 */

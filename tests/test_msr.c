@@ -100,13 +100,14 @@ static const struct {
     { 0x570, PT, 0 },         { 0x571, PT, 0 },
     { 0x572, PT, 0 },         { 0x580, TWO_RANGES, 0 },
     { 0x581, TWO_RANGES, 0 }, { 0x582, TWO_RANGES, 0 },
-    { 0x583, TWO_RANGES, 0 }, { 0x584, MAX, 0 },
-    { 0x585, MAX, 0 },        { 0x586, MAX, 0 },
-    { 0x587, MAX, 0 },        { 0xc0000080, ALL, 0 },
-    { 0xc0000081, ALL, 0 },   { 0xc0000082, ALL, 0 },
-    { 0xc0000083, ALL, 0 },   { 0xc0000084, ALL, 0 },
-    { 0xc0000100, ALL, 0 },   { 0xc0000101, ALL, 0 },
-    { 0xc0000102, ALL, 0 },   { 0xc0000103, ALL, 0 },
+    { 0x583, TWO_RANGES, 0 }, { 0xda0, SKYLAKE, 0 },
+    { 0x584, MAX, 0 },        { 0x585, MAX, 0 },
+    { 0x586, MAX, 0 },        { 0x587, MAX, 0 },
+    { 0xc0000080, ALL, 0 },   { 0xc0000081, ALL, 0 },
+    { 0xc0000082, ALL, 0 },   { 0xc0000083, ALL, 0 },
+    { 0xc0000084, ALL, 0 },   { 0xc0000100, ALL, 0 },
+    { 0xc0000101, ALL, 0 },   { 0xc0000102, ALL, 0 },
+    { 0xc0000103, ALL, 0 },
 };
 
 /* RDMSR gives the reset value or #GP; WRMSR of that value is taken or #GP. */
