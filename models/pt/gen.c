@@ -427,6 +427,7 @@ static void disable(struct ipt *ipt, const struct ptsim_event *event)
     if (!ipt->enables.trigger)
         return;
     ipt_timing_advance(ipt, ipt->clock->core);
+    ipt_overflow_end(ipt, ip); /* clearing TraceEn empties the buffers (33.2.8.2) */
     ipt_event_trace(ipt, event, false, ipt_packet_en(ipt), ip);
     if (ipt_packet_en(ipt)) {
         ipt_emit_ip(ipt, IPT_FUP, ip);
