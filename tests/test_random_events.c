@@ -163,6 +163,7 @@ static void step(struct guest *guest)
 struct reader {
     struct ipt_last_ip last_ip;
     bool traced, in_psb, after_ovf;
+    bool wants_fup; /* a packet said that one follows */
     size_t at;
     unsigned count[IPT_PACKET_TYPES];
 };
@@ -181,6 +182,8 @@ static void read_ip(struct reader *reader, const struct rig *rig, const struct i
     uint64_t ip;
     bool has = ipt_last_ip_update(&reader->last_ip, &packet->ip, &ip);
 
+    ck_assert_msg(!reader->wants_fup || packet->type == IPT_FUP, "offset %zx: no FUP", reader->at);
+    reader->wants_fup = false;
     ck_assert_msg(!has || among_addresses(rig, ip), "offset %zx: IP %llx", reader->at,
                   (unsigned long long)ip);
     switch (packet->type) {
@@ -208,6 +211,9 @@ static void read_packet(struct reader *reader, const struct rig *rig,
                         const struct ipt_packet *packet)
 {
     reader->count[packet->type]++;
+    reader->wants_fup |= (packet->type == IPT_PTW && packet->ptw.ip) ||
+                         (packet->type == IPT_EXSTOP && packet->exstop.ip) ||
+                         (packet->type == IPT_CFE && packet->cfe.ip);
     if (ipt_is_ip(packet->type)) {
         read_ip(reader, rig, packet);
         return;
@@ -222,6 +228,7 @@ static void read_packet(struct reader *reader, const struct rig *rig,
         reader->in_psb = false;
         break;
     case IPT_OVF:
+        reader->wants_fup = false;
         reader->traced = false;
         reader->after_ovf = true;
         break;
