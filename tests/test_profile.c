@@ -5,8 +5,8 @@
 
 #include "suite.h"
 
-static const char *const names[] = { "max",  "skylake", "broadwell", "icelake",
-                                     "flat", "ia32",    "atom32",    "nopt" };
+static const char *const names[] = { "max",      "skylake", "broadwell", "icelake", "flat",
+                                     "deferred", "ia32",    "atom32",    "nopt" };
 
 START_TEST(find_by_name)
 {

@@ -15,6 +15,7 @@ static const struct {
     { "skylake", CTL_BRANCHES },
     { "icelake", CTL_BRANCHES | CTL(TSCEn) | CTL(MTCEn) },
     { "max", CTL_BRANCHES | CTL(DisRETC) },
+    { "deferred", CTL_BRANCHES | CTL(MTCEn) | CTL(PTWEn) },
     { "max", CTL_BRANCHES | CTL(CYCEn) | CTL(MTCEn) | CTL(TSCEn) | CTL(PwrEvtEn) },
     { "max", CTL_BRANCHES | CTL(PTWEn) | CTL(FUPonPTW) | CTL(PwrEvtEn) },
     { "max", (CTL_BRANCHES | CTL(CYCEn) | CTL(PTWEn)) & ~CTL(OS) },

@@ -25,6 +25,24 @@ void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip)
         ipt_emit_prepared_ip(ipt, type, ip);
 }
 
+void ipt_emit_tip(struct ipt *ipt, uint64_t ip)
+{
+    struct ipt_deferred *deferred = &ipt->deferred;
+    bool defers = ipt->profile->pt_deferred_tips && !ipt->timing.cyc_en;
+
+    if (!defers || ipt_tnt_empty(&ipt->tnt) || deferred->count == IPT_DEFERRED_MAX)
+        ipt_emit_ip(ipt, IPT_TIP, ip);
+    else
+        deferred->ip[deferred->count++] = ip;
+}
+
+void ipt_emit_deferred(struct ipt *ipt)
+{
+    for (unsigned i = 0; i < ipt->deferred.count && ipt->enables.trigger; i++)
+        ipt_emit_prepared_ip(ipt, IPT_TIP, ipt->deferred.ip[i]);
+    ipt->deferred.count = 0;
+}
+
 void ipt_emit_no_ip(struct ipt *ipt, enum ipt_packet_type type)
 {
     ipt_emit_prepare(ipt, type != IPT_FUP);

@@ -13,7 +13,9 @@ void ipt_emit(struct ipt *ipt, struct ipt_packet packet);
 
 /* TIP, TIP.PGE, TIP.PGD or FUP with the IP, of the kind that packets carry. */
 void ipt_emit_ip(struct ipt *ipt, enum ipt_packet_type type, uint64_t ip);
-/* The same with its IP suppressed. */
+/* A TIP that need not go out at once. */
+void ipt_emit_tip(struct ipt *ipt, uint64_t ip);
+/* TIP.PGD or FUP with its IP suppressed. */
 void ipt_emit_no_ip(struct ipt *ipt, enum ipt_packet_type type);
 
 /* What a MODE.Exec would tell of CONTEXT. */
@@ -78,10 +80,15 @@ static inline void ipt_emit_tnt(struct ipt *ipt)
         ipt_emit_tnts(ipt);
 }
 
+/* The deferred TIPs, in order, now that the TNT in front of them is sent. */
+void ipt_emit_deferred(struct ipt *ipt);
+
 /* What goes before a packet. */
 static inline void ipt_emit_prepare(struct ipt *ipt, bool cyc_eligible)
 {
     ipt_emit_tnt(ipt);
+    if (ipt->deferred.count)
+        ipt_emit_deferred(ipt);
     if (cyc_eligible && ipt->timing.cyc_en)
         ipt_timing_cyc(ipt);
 }
@@ -104,8 +111,11 @@ static inline void ipt_emit_outcome(struct ipt *ipt, bool taken)
 {
     if (ipt->timing.cyc_en && ipt_tnt_empty(&ipt->tnt))
         ipt_timing_cyc(ipt); /* a TNT has the time of its first branch (33.3.6.2) */
-    if (ipt_tnt_add(&ipt->tnt, taken))
+    if (ipt_tnt_add(&ipt->tnt, taken)) {
         ipt_emit_tnt(ipt);
+        if (ipt->deferred.count)
+            ipt_emit_deferred(ipt);
+    }
 }
 
 #endif

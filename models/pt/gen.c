@@ -221,7 +221,10 @@ static void send_end(struct ipt *ipt, const struct ptsim_event *event, const str
         ipt_emit_outcome(ipt, event->kind == EV_RET || event->taken);
         break;
     case TIP:
-        ipt_emit_ip(ipt, IPT_TIP, d->ip);
+        if (event->kind == EV_RET)
+            ipt_emit_ip(ipt, IPT_TIP, d->ip); /* never deferred (33.4.2.2) */
+        else
+            ipt_emit_tip(ipt, d->ip);
         break;
     case TIP_PGE:
         ipt_emit_ip(ipt, IPT_TIP_PGE, d->ip);
@@ -290,7 +293,8 @@ static void psb_if_due(struct ipt *ipt, bool ip_known, uint64_t ip)
 static void update_fast(struct ipt *ipt)
 {
     bool no_ranges = !ipt->filter.filter && !ipt->filter.stop;
-    bool quiet = ipt->enables.trigger && no_ranges && !ipt->overflow.lasts;
+    bool quiet = ipt->enables.trigger && no_ranges && !ipt->overflow.lasts &&
+                 !ipt->profile->pt_deferred_tips;
     uint64_t until = quiet ? ipt_timing_due(ipt) : 0;
     bool packet_en = ipt_packet_en(ipt);
 
@@ -405,6 +409,7 @@ static void enable(struct ipt *ipt, const struct ptsim_event *event)
     ipt_ret_stack_clear(&ipt->ret_stack);
     ipt->mode.sent = false;
     ipt->overflow.lasts = false;
+    ipt->deferred.count = 0;
     ipt->last_ip_unknown = true;
     ipt->ret_stack.off = ipt->ctl & MSR_MASK(IA32_RTIT_CTL, DisRETC);
     answer = ipt_output_open(ipt);

@@ -31,6 +31,14 @@ struct ipt_fast {
     uint64_t untraced; /* PacketEn is clear and stays so, and no timing packet is due */
 };
 
+/* TIPs that wait behind the outcomes in the TNT buffer (33.4.2.3). */
+#define IPT_DEFERRED_MAX 16
+
+struct ipt_deferred {
+    uint64_t ip[IPT_DEFERRED_MAX];
+    unsigned count;
+};
+
 struct ipt {
     struct ipt_tnt_buffer tnt;
     struct ipt_fast fast;
@@ -49,6 +57,7 @@ struct ipt {
     struct ipt_psb psb;
     struct ipt_ret_stack ret_stack;
     struct ipt_overflow overflow;
+    struct ipt_deferred deferred;
     struct ipt_output output;
 
     const struct cpu_profile *profile;

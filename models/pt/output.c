@@ -170,7 +170,8 @@ static void set_limit(struct ipt *ipt)
     limit = least(limit, until(out->pmi_at, out->offset));
     limit = least(limit, until(ipt->psb.due, out->stored));
     out->limit = (uint32_t)limit;
-    out->ahead = (uint32_t)until(limit, IPT_TNT_AHEAD_PACKETS);
+    /* a TNT with TIPs behind it is sent when it is full */
+    out->ahead = ipt->profile->pt_deferred_tips ? 0 : (uint32_t)until(limit, IPT_TNT_AHEAD_PACKETS);
 }
 
 static void update_offset(struct ipt *ipt)

@@ -10,6 +10,7 @@ void ipt_overflow_begin(struct ipt *ipt)
     if (!ipt->enables.trigger)
         return;
     ipt_tnt_clear(&ipt->tnt, IPT_TNT_8_MAX, ipt->timing.cyc_en);
+    ipt->deferred.count = 0;
     ipt->overflow = (struct ipt_overflow){ .lasts = true,
                                            .last_ip_unknown = ipt->last_ip_unknown,
                                            .last_ip = ipt->last_ip,
@@ -33,6 +34,7 @@ void ipt_overflow_end(struct ipt *ipt, uint64_t ip)
     ipt->mode = ipt->overflow.mode;
     ipt_ret_stack_clear(&ipt->ret_stack);
     ipt_tnt_clear(&ipt->tnt, IPT_TNT_8_MAX, ipt->timing.cyc_en);
+    ipt->deferred.count = 0;
     ipt_output_commit(ipt);
     ipt_timing_overflow_end(ipt);
     ipt_emit(ipt, (struct ipt_packet){ .type = IPT_OVF });

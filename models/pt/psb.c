@@ -84,7 +84,7 @@ static void send_item(struct ipt *ipt, enum item item, bool packet_en, uint64_t 
 
 void ipt_psb_send(struct ipt *ipt, bool packet_en, uint64_t ip)
 {
-    ipt_emit_tnt(ipt);
+    ipt_emit_prepare(ipt, false);
     ipt->psb.last = ipt_output_total(ipt);
     ipt->psb.due = ipt->psb.last + period(ipt);
     ipt_last_ip_reset(&ipt->last_ip);
